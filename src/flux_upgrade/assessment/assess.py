@@ -44,6 +44,7 @@ def assess(transition: Transition, evidence: Evidence, *, in_steps: bool = False
     )
     manifests = manifests_of(transition, evidence)
     if transition.crosses_minor:
+        result = result._replace(absent_crds=tuple(sorted(key.name for key in transition.pin.proof.absent_crds)))
         result = _in_repository(transition, result, manifests, evidence)
         if result.upgrade_path and in_steps:
             return result
@@ -136,7 +137,7 @@ def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, byt
     """Return the manifests before and after the transition, before any patch. Raises as ``assess``."""
     pin, context = transition.pin, evidence.pin_context
     if transition.new is not None:
-        return pin.content, transition.new
+        return _with_released_crds(transition, transition.new, evidence)
     if pin.kind == own_artifact.NAME:
         manifests = own_artifact.manifests(pin, transition.target, context)
         return manifests if manifests is not None else Unknown("the artifact cannot be taken to the release")
@@ -146,11 +147,28 @@ def manifests_of(transition: Transition, evidence: Evidence) -> tuple[bytes, byt
     return reference.doubt or released(reference, transition, evidence)
 
 
+def _with_released_crds(transition: Transition, new: bytes, evidence: Evidence) -> tuple[bytes, bytes]:
+    """Return the manifests, with the CRDs of the releases in place of those that are applied from elsewhere."""
+    pin = transition.pin
+    absent, options = pin.proof.absent_crds, pin.proof.options
+    if not absent or options is None:
+        return pin.content, new
+    sides = []
+    for manifest, version in ((pin.content, pin.version), (new, transition.target)):
+        released = evidence.pin_context.regenerator.regenerate(options._replace(version=version)).manifest.objects
+        texts = [released[key].text for key in sorted(absent) if key in released]
+        sides.append(b"---\n".join([manifest.rstrip(b"\n") + b"\n", *(text.encode() for text in texts)]))
+    return sides[0], sides[1]
+
+
 def _overlay_of(transition: Transition, manifests: tuple[bytes, bytes], evidence: Evidence) -> Overlay | Unknown | None:
     """Judge the patches over an installation; None: nothing is patched. Raises as ``assess``."""
     tree = evidence.tree
     if _is_vendored(transition):
-        return check_overlay(tree, transition.path, *manifests, evidence.builder)
+        if transition.new is not None:  # Without the CRDs that something else applies
+            manifests = transition.pin.content, transition.new
+        parts = transition.pin.files(transition.path) if transition.pin.parts else ()
+        return check_overlay(tree, transition.path, *manifests, evidence.builder, parts=parts)
     reference = _pinned(transition, evidence)
     return reference if isinstance(reference, Unknown) else check_pinned(reference, tree, *manifests)
 

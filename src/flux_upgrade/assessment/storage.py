@@ -20,7 +20,9 @@ from flux_upgrade.impact.stored_versions.refused import (
     Target,
     installed_crds,
     past_of,
+    past_of_parts,
     refusals,
+    release_of,
     stored_after,
 )
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
@@ -123,7 +125,17 @@ def stored_before(transition: Transition, ends: InstalledEnds | Unknown, evidenc
 
 def _past(transition: Transition, now: InstalledCrds, evidence: Evidence) -> Past:
     """Return the earlier states of an installation. ``now``: its CRDs today."""
-    pin, revisions = transition.pin, evidence.past(transition.path)
+    pin = transition.pin
+    if pin.parts:
+        return past_of_parts([evidence.past(part.path) for part in pin.files(transition.path)])
+    revisions = evidence.past(transition.path)
+    if pin.is_manifest and pin.proof.absent_crds:
+        # The file shows the releases, and not their CRDs.
+        named = [(release_of(each.content), each) for each in revisions.versions]
+        states = [_state(EarlierRelease(tag, each), now, evidence) for tag, each in named if tag]
+        unnamed = None if all(tag for tag, _ in named) else Unknown("an earlier commit of the file names no release")
+        unknown = next((each for each in states if isinstance(each, Unknown)), unnamed)
+        return Past([each for each in states if isinstance(each, PastState)], revisions.missing or unknown)
     if pin.is_manifest:
         return past_of(revisions)
     earlier = earlier_releases(pin, revisions, lambda value: _release_of(value, transition, evidence))

@@ -88,6 +88,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     governed = [each for each in members if not config.is_ignored(each.path)]
     reported_only = [each for each in governed if each.pin.role is Role.REPORTED]
     paths = [each.path for each in members]
+    files = [part.path for each in members for part in each.pin.files(each.path)]
     request = options.request
     if request.approve:
         request = request._replace(approve=resolved(request.approve, update_groups))
@@ -107,12 +108,12 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
             context if snapshot.is_whole else replace(context, tree=repository),
             config,
             [cluster for group in update_groups for cluster in group.clusters],
-            build_history(environment, server, checkout, paths, is_checkout=snapshot.location.is_checkout),
+            build_history(environment, server, checkout, files, is_checkout=snapshot.location.is_checkout),
             build_kustomize(environment),
             frozenset([each.path for each in governed]),
             members if snapshot.is_whole else None,
             urls=checkout.urls,
-            followed=partial(build_followed, checkout, paths),
+            followed=partial(build_followed, checkout, files),
         ),
         void=void_here(options, repository, config, members, is_all=snapshot.is_whole),
     )

@@ -51,6 +51,14 @@ def flux_labels(document: Document) -> dict[str, str]:
     return {key: str(value) for key, value in entries if key in (INSTANCE, PART_OF, VERSION_LABEL)}
 
 
+def is_dump(document: Document) -> bool:
+    """Whether an object was printed by ``kubectl get``: the API server sets both fields, and no manifest has them."""
+    if "\nstatus:" not in document.text or " uid: " not in document.text:
+        return False
+    data = document.data
+    return isinstance(data, dict) and "status" in data and value_at(data, "metadata", "uid") is not None
+
+
 def infer(manifest: Manifest) -> Inferred:
     """Recover the flags. Raises Unreadable where no controller is left, or a document is broken."""
     found = list(deployments(manifest))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, header_of, parse
+from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.model.errors import Unreadable
 
 _SEPARATOR = "---\n"
@@ -21,7 +22,7 @@ class Part(NamedTuple):
 def join(parts: Iterable[Part]) -> bytes:
     """Return one manifest with the objects of all parts. Raises Unreadable."""
     header, first = "", ""
-    texts: list[str] = []
+    documents: list[Document] = []
     places: dict[ObjectKey, str] = {}
     for part in parts:
         manifest = read(part)
@@ -31,7 +32,7 @@ def join(parts: Iterable[Part]) -> bytes:
                 raise Unreadable(
                     f"{document.key} is in {other} and in {part.path}", hint="keep one of them, so that one file has it"
                 )
-            texts.append(document.text)
+            documents.append(document)
         if not manifest.header_line:
             continue
         if header and header_of(manifest) != header:
@@ -39,7 +40,14 @@ def join(parts: Iterable[Part]) -> bytes:
                 f"{first} and {part.path} have different version headers", hint="keep the header of one release"
             )
         header, first = header_of(manifest), part.path
-    return (_SEPARATOR + header + _SEPARATOR.join(texts)).encode()
+    # The order of the Deployments is that of the flag --components, whatever the files are called.
+    documents.sort(key=_component_order)
+    return (_SEPARATOR + header + _SEPARATOR.join(document.text for document in documents)).encode()
+
+
+def _component_order(document: Document) -> int:
+    key = document.key
+    return COMPONENTS.index(key.name) if key.kind == "Deployment" and key.name in COMPONENTS else -1
 
 
 def split(parts: Sequence[Part], new: bytes) -> dict[str, bytes]:
@@ -60,7 +68,7 @@ def split(parts: Sequence[Part], new: bytes) -> dict[str, bytes]:
             additions.setdefault(homes[key], []).append(document.text)
     written = {part.path: _rewritten(part, dict(joined[part.path]), additions, after) for part in parts}
     again = parse(join(Part(path, content) for path, content in written.items()))
-    if {key: each.text for key, each in again.objects.items()} != {key: each.text for key, each in after.objects.items()}:
+    if _texts(again) != _texts(after):
         raise Unreadable(
             f"{_listed(parts)} cannot be written back file by file",
             hint="separate the objects of these files with `---` lines, without comments of their own",
@@ -81,6 +89,10 @@ def _key(part: Part, document: Document) -> ObjectKey:
         return document.key
     except Unreadable as error:
         raise Unreadable(f"{part.path}: {error.message}", hint=error.hint) from error
+
+
+def _texts(manifest: Manifest) -> dict[ObjectKey, str]:
+    return {key: document.text for key, document in manifest.objects.items()}
 
 
 def _listed(parts: Iterable[Part]) -> str:
@@ -135,4 +147,3 @@ def _line_starts(text: str) -> list[int]:
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     return starts
-

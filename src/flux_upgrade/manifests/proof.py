@@ -76,6 +76,12 @@ class Proof:
         return self.base is not None and bool(self.version) and self.base.options.version != self.version
 
     @property
+    def absent_crds(self) -> frozenset[ObjectKey]:
+        """The CRDs of the release that the manifest does not have."""
+        absent = (edit.object for edit in self.edits if edit.is_absence)
+        return frozenset(key for key in absent if key.kind == "CustomResourceDefinition")
+
+    @property
     def stated_version(self) -> str:
         """Return ``version``, else the unverified one of the labels or the header; empty if there is none."""
         labels = self.inferred.versions if self.inferred is not None else ()

@@ -44,6 +44,11 @@ class Edit:
         return json.dumps([self.object, self.path, self.op, self.new], default=str, sort_keys=True)
 
     @property
+    def is_absence(self) -> bool:
+        """Whether the file does not have an object of the release: something else may apply it."""
+        return self.op is Op.REMOVE and not self.path
+
+    @property
     def where(self) -> str:
         return spelled(self.path)
 

@@ -52,7 +52,8 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
                 if parts is not None and parts.main != path and part_finder.parts_at(parts.main) == parts:
                     continue  # The installation is named after another of its files
                 manifest = manifests.at(path, file.content) if parts is None else manifests.joined(parts)
-                manifest = manifest or gotk.placeholder_pin(file)
+                apart = part_finder.with_crds_elsewhere(manifest) if manifest is not None else None
+                manifest = (manifests.joined(apart) if apart is not None else manifest) or gotk.placeholder_pin(file)
         if manifest is not None:
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:

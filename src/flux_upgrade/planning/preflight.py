@@ -63,7 +63,7 @@ class PreflightChecks(NamedTuple):
             return None
         files, moved = self.repository.files, [file for each in plan.upgrades for file in each.moved]
         parts = plan.pin.files(plan.path)
-        changed = [each.path for each in (*parts, *moved)] if plan.upgrades else []
+        changed = [*(part.path for part in parts), *(file.path for file in moved)] if plan.upgrades else []
         for path in changed:
             if not is_utf8(path):  # an API takes text alone
                 what = f"{one_line(path)} has a name that is not UTF-8, so no pull request can change it"

@@ -187,11 +187,7 @@ def question_of(inventory: Inventory, more: Iterable[str] = ()) -> Question:
     """What has to be known about the repository. ``more``: paths besides those of the installations."""
     return Question(
         branches=tuple(name for group in inventory.update_groups for name in branches_of(group, inventory.config)),
-        paths=tuple(
-            each
-            for each in (*_installed(inventory), *more)
-            if is_utf8(each)
-        ),
+        paths=tuple(each for each in (*_installed(inventory), *more) if is_utf8(each)),
         base=inventory.request.base,
         prefix=inventory.config.branch_prefix if inventory.all_paths is not None else "",
         watched=_watched(inventory),

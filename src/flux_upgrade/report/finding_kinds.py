@@ -80,6 +80,17 @@ def _base(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, heading="", wording=said)
 
 
+def _absent_crds(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:
+    if impact.absent_crds:
+        before = "before the tag moves" if impact.by_tag else "before merging"
+        yield Finding(
+            Severity.BREAKS,
+            heading=f"{before}: apply the CRDs of {target} in the cluster",
+            wording=f"the manifest does not have them: {first_few(impact.absent_crds, 3)}",
+            task="Apply the CRDs of {target} first: the manifest does not have them",
+        )
+
+
 def _unserved(impact: Assessment, _: str, style: Style) -> Iterator[Finding]:
     gone = unserved_line(known_or(impact.crds, ()), style)
     if gone:
@@ -269,6 +280,7 @@ FINDING_KINDS = (
     FindingKind(_flux_migrate),
     FindingKind(_not_applied),
     FindingKind(_broken_files, rank=1),
+    FindingKind(_absent_crds),
     FindingKind(_unserved),
     FindingKind(_by_hand, rank=0),
     FindingKind(_moves, rank=3),

@@ -161,9 +161,12 @@ def _block(installation: Pin, root: str) -> Iterator[str]:
         for each in proof.controllers:
             is_known = proof.base is None or each.state is ImageState.RELEASE
             yield f"    {each.name} {tag(each.image)}" + ("" if is_known else f" ({_state(each)})")
-    if proof.edits:
-        yield f"  edited manually ({len(proof.edits)}):"
-        yield from edit_lines(proof.edits)
+    absent = [edit for edit in proof.edits if edit.is_absence]
+    edits = [edit for edit in proof.edits if not edit.is_absence]
+    for heading, listed in (("edited manually", edits), ("not in the file", absent)):
+        if listed:
+            yield f"  {heading} ({len(listed)}):"
+            yield from edit_lines(listed)
     yield from (f"  note: {remark}" for remark in installation.remarks)
 
 

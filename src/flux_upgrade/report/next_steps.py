@@ -136,9 +136,9 @@ def _of_change(row: Row) -> Iterator[tuple[str, Sequence[str]]]:
     if change.evidence:
         yield f"{row.target} is newer than this flux-upgrade, but {change.evidence}.", (row.name,)
     for edits, what in ((change.carried.kept, "kept"), (change.carried.dropped, "given up for the release's own")):
-        if edits:
-            lines = [edit_phrase(each, str, short) for each in edits]
-            yield f"{row.name}: {counted(len(edits), 'manual edit')} {what}", lines
+        lines = [edit_phrase(each, str, short) for each in edits if not each.is_absence]
+        if lines:
+            yield f"{row.name}: {counted(len(lines), 'manual edit')} {what}", lines
 
 
 def _approval(row: Row) -> Step:

@@ -113,7 +113,8 @@ def change_lines(proof: Proof, decision: Upgrade, change: ManifestChange) -> Ite
         yield f"  {line}"
     carried = change.carried
     for title, edits in (
-        ("kept", carried.kept),
+        ("kept", [edit for edit in carried.kept if not edit.is_absence]),
+        ("not in the file", [edit for edit in carried.kept if edit.is_absence]),
         ("already in the release", carried.absorbed),
         ("replaced by the values of the release", carried.dropped),
     ):

@@ -58,8 +58,11 @@ class Annotation(NamedTuple):
 def proof_phrase(proof: Proof) -> str:
     base: str = proof.base.options.version if proof.base is not None else proof.version
     generated = f"what Flux {base} generates with your flags"
+    absent = sum(edit.is_absence for edit in proof.edits)
     if proof.edits:
-        return f"Your file is {generated}, except for {counted(len(proof.edits), 'manual edit')}"
+        edits, without = len(proof.edits) - absent, f", without {counted(absent, 'object')}" if absent else ""
+        generated += f", except for {counted(edits, 'manual edit')}" if edits else ""
+        return f"Your file is {generated}{without}"
     match proof.verdict:
         case Verdict.EXACT:
             return f"Your file is identical to {generated}"
@@ -82,7 +85,7 @@ def edit_phrase(edit: Edit, place: Callable[[str], str], values: Callable[..., S
         case Op.ADD:
             return f"{where}: added" + (f" {values(edit.new)[0]}" if edit.path else "")
         case Op.REMOVE:
-            return f"{where}: removed"
+            return where if edit.is_absence else f"{where}: removed"
         case Op.COMMENT:
             return f"{where}: {values(edit.new)[0]}"
         case _:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from flux_upgrade.impact.diff.compare import manifest_changes
 from flux_upgrade.impact.overlay.evaluation import evaluated
@@ -16,6 +17,7 @@ from flux_upgrade.kustomize.build_files import files_of
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import Kustomization, read
 from flux_upgrade.manifests.documents import Document, parse
+from flux_upgrade.manifests.parts import Part, split
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.snapshot.kustomize_files import NAMES
@@ -31,16 +33,24 @@ UNREADABLE = Unknown("a kustomization cannot be read, or includes what is not in
 ONLY_LISTS = {*_PLAIN, "bases"}
 
 
-def check_overlay(
-    tree: Snapshot, path: str, old: bytes, new: bytes, builder: Builder | None
+def check_overlay(  # noqa: PLR0913 an installation, and what it is judged with
+    tree: Snapshot, path: str, old: bytes, new: bytes, builder: Builder | None, *, parts: Sequence[Part] = ()
 ) -> Overlay | Unknown | None:
-    """Judge what is patched over the manifest at ``path``; None: no kustomization lists it."""
+    """Judge what is patched over the manifest at ``path``; None: no kustomization lists it.
+
+    ``parts``: the files of an installation in several files, one of them at ``path``; ``old`` and ``new`` have all.
+    """
     kustomizations = _kustomizations_with(tree, path)
     if not kustomizations:
         return UNREADABLE if _has_unreadable(tree, path) else None
-    if _changes_nothing(tree, kustomizations[0], path, (old, new)):
+    try:
+        before, after = (split(parts, each) if parts else {path: each} for each in (old, new))
+    except Unreadable:
+        return UNREADABLE
+    if _changes_nothing(tree, kustomizations[0], (before, after)):
         return Overlay(kustomizations[0].path, ())
-    found = evaluated(tree, path, old, new, kustomizations)
+    others = {other: (before[other], after[other]) for other in before if other != path}
+    found = evaluated(tree, path, before[path], after[path], kustomizations, others=others)
     if found is None:
         return UNREADABLE
     of, evaluation = found
@@ -49,7 +59,7 @@ def check_overlay(
     overlay = Overlay(of.path, tuple(findings), turned_off=turned_off, left_out=evaluation.left_out)
     if builder is None or (not findings and ONLY_LISTS.issuperset(of.data)):
         return overlay
-    return _built(overlay, tree, of, ({path: old}, {path: new}), builder)
+    return _built(overlay, tree, of, (before, after), builder)
 
 
 def _kustomizations_with(tree: Snapshot, path: str) -> list[Kustomization]:
@@ -71,7 +81,7 @@ def _has_unreadable(tree: Snapshot, path: str) -> bool:
     return any(each in (folder, posixpath.dirname(folder)) and read(tree, each) is None for each in found)
 
 
-def _changes_nothing(tree: Snapshot, of: Kustomization, path: str, sides: tuple[bytes, bytes]) -> bool:
+def _changes_nothing(tree: Snapshot, of: Kustomization, sides: tuple[Mapping[str, bytes], Mapping[str, bytes]]) -> bool:
     """Whether it merely lists files of the repository, in which each object stands once.
 
     Then there is nothing to evaluate. False also where that is not certain.
@@ -79,16 +89,17 @@ def _changes_nothing(tree: Snapshot, of: Kustomization, path: str, sides: tuple[
     if not _PLAIN.issuperset(of.data):
         return False
     others: list[Document] = []
-    count = 0
+    named: list[str] = []
     try:
         for name in of.data["resources"]:
             if not isinstance(name, str):
                 return False
-            if of.joined(name) == path:
-                count += 1
+            if of.joined(name) in sides[0]:
+                named.append(of.joined(name))
             else:
                 others += parse(tree.read(of.joined(name))).documents
-        return count == 1 and all(_stand_once([*others, *parse(side).documents]) for side in sides)
+        objects = ([*others, *chain.from_iterable(parse(each).documents for each in side.values())] for side in sides)
+        return sorted(named) == sorted(sides[0]) and all(map(_stand_once, objects))
     except (Unreadable, CannotTell):  # the evaluation says what cannot be read
         return False
 

@@ -5,7 +5,7 @@ What is not in the repository is left out, and what may depend on it is not judg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flux_upgrade.impact.overlay.built_crds import CrdSide, Served, lacking, served_by
@@ -21,6 +21,7 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 
 _DEEPEST = 20  # Kustomizations below each other
 _MOST = 1_000  # Evaluations of kustomizations; one of a component counts for each state of the objects that it gets
+_NONE: Mapping[str, tuple[bytes, bytes]] = {}
 _MAKE_MORE = ("generators", "helmCharts", "helmChartInflationGenerator")
 
 
@@ -46,18 +47,25 @@ class Sides(NamedTuple):
         return Sides(both, both)
 
 
-def evaluated(
-    tree: Snapshot, entry: str | Location, old: bytes, new: bytes, kustomizations: Sequence[Kustomization]
+def evaluated(  # noqa: PLR0913 the files of an installation, and what builds them
+    tree: Snapshot,
+    entry: str | Location,
+    old: bytes,
+    new: bytes,
+    kustomizations: Sequence[Kustomization],
+    *,
+    others: Mapping[str, tuple[bytes, bytes]] = _NONE,
 ) -> tuple[Kustomization, Evaluation] | None:
     """The evaluation of the first of them that works today; else of the last. None: one cannot be read.
 
-    ``entry``: as ``Evaluation`` takes it.
+    ``entry``: as ``Evaluation`` takes it. ``others``: path → old and new content of the installation's other files.
     """
     found = None
     try:
         manifests = items_of(old, is_release=True), items_of(new, is_release=True)
         for of in kustomizations:
             evaluation = Evaluation(tree, entry, *manifests)
+            evaluation.others = {path: Sides(*map(items_of, both)) for path, both in others.items()}
             evaluation.sides = evaluation.run(of, Sides(*manifests) if of.at else None)
             evaluation.check_crds()
             found = of, evaluation
@@ -77,6 +85,7 @@ class Evaluation:
     def __init__(self, tree: Snapshot, entry: str | Location, old: Items, new: Items) -> None:
         self._tree, self._entry = tree, entry
         self._manifest = Sides(old, new)
+        self.others: Mapping[str, Sides] = {}  # The other files of the installation
         self._above: list[str] = []
         self._results: dict[tuple[str, int, int], tuple[Sides, Sides]] = {}
         """Path of a kustomization and identity of the objects that it gets → those objects, and what came of them."""
@@ -140,6 +149,8 @@ class Evaluation:
             path = of.joined(text) if location != self._entry else ""
             if self._entry in (location, path):
                 return self._manifest
+            if path in self.others:
+                return self.others[path]
         except CannotTell:
             self.is_open = True
             return _both(())

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
@@ -166,6 +167,24 @@ def past_of(revisions: FileRevisions) -> Past:
     contents = ((installed_crds(each.content), each) for each in revisions.versions)
     states = (PastState(crds, each.date, each.is_aside) for crds, each in contents if crds is not None)
     return Past(chain(states, filter(None, (revisions.gap,))), revisions.missing)
+
+
+def past_of_parts(histories: Sequence[FileRevisions]) -> Past:
+    """Return the states of an installation in several files: at each date, the CRDs of all files together."""
+    missing = next((each.missing for each in histories if each.missing), None)
+    commits = [(each.date, index, each) for index, file in enumerate(histories) for each in file.versions]
+    latest: dict[int, InstalledCrds] = {}
+    states: list[PastState] = []
+    for date, group in groupby(sorted(commits, key=itemgetter(0, 1)), key=itemgetter(0)):
+        revisions = {index: revision for _, index, revision in group}
+        changed = {index: installed_crds(each.content) for index, each in revisions.items()}
+        latest |= {index: crds or InstalledCrds(NO_VERSION, {}) for index, crds in changed.items()}
+        tag = next((crds.tag for crds in changed.values() if crds is not None), NO_VERSION)
+        every = {name: crd for known in latest.values() for name, crd in known.crds.items()}
+        is_aside = not date or any(each.is_aside for each in revisions.values())
+        states.append(PastState(InstalledCrds(tag, every), date, is_aside))
+    gaps = filter(None, (history.gap for history in histories))
+    return Past(chain((state for state in states if state.installed.crds), gaps), missing)
 
 
 def stored_after(

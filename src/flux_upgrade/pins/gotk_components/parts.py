@@ -15,7 +15,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from flux_upgrade.manifests.documents import Document
-from flux_upgrade.manifests.infer import INSTANCE, PART_OF
+from flux_upgrade.manifests.infer import INSTANCE, PART_OF, is_dump
 from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.manifests.parts import Part, read
 from flux_upgrade.model.errors import Unreadable
@@ -24,6 +24,7 @@ from flux_upgrade.snapshot.kustomize_files import NAMES, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.pins.pin import Pin
     from flux_upgrade.snapshot.snapshot import Snapshot
 
 _OURS = {
@@ -40,6 +41,8 @@ _OURS = {
 }
 _MARKS = tuple(each.encode() for each in (PART_OF, INSTANCE, ".toolkit.fluxcd.io"))
 _NEEDED = frozenset({"CustomResourceDefinition", "Deployment", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"})
+_APART = "its CRDs are not in the kustomization or directory that has its controllers"
+_TOGETHER = "list all of them in one kustomization, or upgrade them together yourself"
 _ONE = "keep one of them, or put each installation into a directory of its own"
 _KIND = re.compile(rb"^kind: *[\"']?(\w+)", re.MULTILINE)
 
@@ -62,13 +65,34 @@ class PartFinder:
     def _parts_at(self, path: str) -> Parts | None:
         """Return the files of the installation that has ``path``, a manifest; None if that is the only one."""
         try:
-            if not any(kind == "Deployment" for kind, _ in self._ours(path)):
+            if not self._ours(path):
                 return None
         except Unreadable:
             return None  # The proof of the file says so
         # With a file that is whole there is only what a kustomization beside it names, such as network policies.
         units = [self._beside(path)] if self._is_whole([path]) else self._units(path)
-        return self._chosen(path, units)
+        chosen = self._chosen(path, units)
+        has_controller = chosen is not None and any(b"Deployment" in part.content for part in chosen.parts)
+        return chosen if has_controller else None
+
+    def with_crds_elsewhere(self, pin: Pin) -> Parts | None:
+        """Return the files of a manifest and those that have the CRDs that it lacks; None if no file has them."""
+        names = {key.name for key in pin.proof.absent_crds}
+        if not names:
+            return None
+        own, others = [part.path for part in pin.parts] or [pin.path], list[str]()
+        for path in self._tree.candidates():
+            content = self._tree.content(path) if path not in own else None
+            if content is None or b"CustomResourceDefinition" not in content or not self._is_marked(path):
+                continue
+            try:
+                objects = self._ours(path)
+            except Unreadable:
+                continue  # A template, or no manifest
+            # Another installation has the CRDs of its own controllers.
+            is_other = any(kind == "Deployment" for kind, _ in objects)
+            others += [] if is_other or names.isdisjoint(name for _, name in objects) else [path]
+        return self._made([*own, *others], Unreadable(_APART, hint=_TOGETHER)) if others else None
 
     def _chosen(self, path: str, units: Iterable[frozenset[str]]) -> Parts | None:
         """Take the largest unit that has nothing twice, up to the first that is whole."""
@@ -187,4 +211,5 @@ def _is_ours(document: Document) -> bool:
     names = _OURS.get(key.kind)
     if names is None or names.fullmatch(key.name) is None:
         return False
-    return key.kind == "CustomResourceDefinition" or PART_OF in document.text or INSTANCE in document.text
+    is_labelled = PART_OF in document.text or INSTANCE in document.text
+    return (is_labelled or key.kind == "CustomResourceDefinition") and not is_dump(document)

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.images import Image, kept_distribution
-from flux_upgrade.manifests.infer import INSTANCE, PART_OF, RENDER, deployments, flux_labels
+from flux_upgrade.manifests.infer import INSTANCE, PART_OF, RENDER, deployments, flux_labels, is_dump
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.manifests.parts import join
 from flux_upgrade.manifests.proof import Proof, Verdict, controllers_of
@@ -137,6 +137,8 @@ def _look(regenerator: Regenerator, content: bytes, *, is_named: bool) -> tuple[
         manifest = parse(content)
         labelled = False
         for _, deployment in deployments(manifest):
+            if is_dump(deployment):
+                continue
             labels = flux_labels(deployment)
             # part-of came with v0.12.0; instance is the namespace.
             if labels.get(PART_OF) == "flux" or labels.get(INSTANCE) == deployment.key.namespace:

@@ -191,7 +191,8 @@ def _kept(view: View) -> Iterator[str]:
     kept = verification.edits(view, "kept")
     if kept:
         listed = bullets(view.limited(kept))
-        count = len({edit.identity for each in view.manifests for edit in each.change.carried.kept})
+        edits = [edit for each in view.manifests for edit in each.change.carried.kept if not edit.is_absence]
+        count = len({edit.identity for edit in edits})
         heading = "Your manual edit (kept)" if count == 1 else f"Your {count} manual edits (kept)"
         yield f"**{heading}**\n{listed}" if count <= _FEW else fold(f"<b>{heading}</b>", listed)
     yield from view.listed("**Your edits that the release now contains**", verification.edits(view, "absorbed"))

@@ -169,7 +169,10 @@ def edits(view: View, which: str) -> list[str]:
     """The edits that were ``kept``, ``absorbed`` or ``dropped``, one line each."""
     line = given_up_line if which == "dropped" else edit_line
     return view.by_installation(
-        (each.plan, line(edit)) for each in view.manifests for edit in getattr(each.change.carried, which)
+        (each.plan, line(edit))
+        for each in view.manifests
+        for edit in getattr(each.change.carried, which)
+        if which != "kept" or not edit.is_absence
     )
 
 
