@@ -98,7 +98,9 @@ class Assessment(NamedTuple):
     by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
     by_tag: bool = False  # Whether the tag of an artifact is moved, so that nothing is merged
     base: ClusterBase | None = None  # None: it is what the plan has
-    absent_crds: tuple[str, ...] = ()  # Names of CRDs that the manifest lacks, so that something else has to apply them
+    absent_crds: tuple[
+        str, ...
+    ] = ()  # Names of the CRDs that are not in the manifest: something else has to apply them
     identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
     @property

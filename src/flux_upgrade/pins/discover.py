@@ -50,7 +50,7 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
             if path in candidates:
                 parts = part_finder.parts_at(path) if gotk.may_be(path, file.content) else None
                 if parts is not None and parts.main != path and part_finder.parts_at(parts.main) == parts:
-                    continue  # The installation is named after another of its files
+                    continue  # The pin has the path of another of its files
                 manifest = manifests.at(path, file.content) if parts is None else manifests.joined(parts)
                 apart = part_finder.with_crds_elsewhere(manifest) if manifest is not None else None
                 manifest = (manifests.joined(apart) if apart is not None else manifest) or gotk.placeholder_pin(file)

@@ -1,6 +1,6 @@
-"""Which files of a repository are one installation together: those of a kustomization, or of a folder without one.
+"""Which files of a repository are one installation together: those of a kustomization, or of a directory without one.
 
-Flux builds a folder without a `kustomization.yaml` of all manifests in it and below it:
+Flux builds a directory without a `kustomization.yaml` of all manifests in it and below it:
 https://fluxcd.io/flux/components/kustomize/kustomizations/#generating-a-kustomizationyaml-file.
 """
 
@@ -51,7 +51,7 @@ class Parts(NamedTuple):
     """The files of one installation."""
 
     parts: tuple[Part, ...]  # By path
-    main: str  # Path of the file that the installation is named after
+    main: str  # Path of the file that has a controller
     problem: Unreadable | None = None  # Why they cannot be taken together
 
 
@@ -68,15 +68,15 @@ class PartFinder:
             if not self._ours(path):
                 return None
         except Unreadable:
-            return None  # The proof of the file says so
-        # With a file that is whole there is only what a kustomization beside it names, such as network policies.
+            return None  # Reported for the file itself
+        # A whole file can be completed only by its own kustomization, with network policies for example.
         units = [self._beside(path)] if self._is_whole([path]) else self._units(path)
         chosen = self._chosen(path, units)
         has_controller = chosen is not None and any(b"Deployment" in part.content for part in chosen.parts)
         return chosen if has_controller else None
 
     def with_crds_elsewhere(self, pin: Pin) -> Parts | None:
-        """Return the files of a manifest and those that have the CRDs that it lacks; None if no file has them."""
+        """Return the files of a manifest and those with its absent CRDs; None if no file has them."""
         names = {key.name for key in pin.proof.absent_crds}
         if not names:
             return None
@@ -89,7 +89,7 @@ class PartFinder:
                 objects = self._ours(path)
             except Unreadable:
                 continue  # A template, or no manifest
-            # Another installation has the CRDs of its own controllers.
+            # CRDs next to a controller are those of that controller.
             is_other = any(kind == "Deployment" for kind, _ in objects)
             others += [] if is_other or names.isdisjoint(name for _, name in objects) else [path]
         return self._made([*own, *others], Unreadable(_APART, hint=_TOGETHER)) if others else None
@@ -120,7 +120,7 @@ class PartFinder:
         return Parts(parts, min(parts, key=self._rank).path, problem)
 
     def _rank(self, part: Part) -> tuple[bool, bool, bool, str]:
-        """Sort the file that names the installation first: one with a controller."""
+        """Sort a file with a controller first."""
         name = posixpath.basename(part.path)
         kinds = _KIND.findall(part.content)
         is_named = name in ("gotk-components.yaml", "gotk-components.yml")
@@ -141,7 +141,7 @@ class PartFinder:
             yield self._folder(path)
 
     def _beside(self, path: str) -> frozenset[str]:
-        """Return the files of the kustomization in the folder of a file; none if it does not name the file."""
+        """Return the files of the kustomization in the same directory; none if it does not list the file."""
         folder = posixpath.dirname(path)
         for file in filter(None, (self._tree.at(joined(folder, name)) for name in NAMES)):
             for each in file.readable:
@@ -151,7 +151,7 @@ class PartFinder:
         return frozenset()
 
     def _folder(self, path: str) -> frozenset[str]:
-        """Return the files that Flux builds with a file that no kustomization names."""
+        """Return the files that Flux builds with a file that no kustomization lists."""
         built = self._tree.kustomization_folders
         folder = own = posixpath.dirname(path)
         if own in built:
@@ -183,7 +183,7 @@ class PartFinder:
 
     @cached_property
     def _roots(self) -> frozenset[str]:
-        """Folders of this tree that a Kustomization names."""
+        """Directories of this tree that a Kustomization names."""
         part = self._tree.location.part
         paths = (joined("", each.text_at("spec", "path")) for _, each in self._tree.flux_kustomizations)
         return frozenset(f"{path}/".removeprefix(part).strip("/") for path in paths if f"{path}/".startswith(part))
