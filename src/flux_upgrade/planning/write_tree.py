@@ -43,8 +43,8 @@ def _joined(sets: Iterable[Sequence[Plan]]) -> Iterator[Sequence[Plan]]:
     found: list[tuple[set[str], list[Plan]]] = []
     for plans in sets:
         moved = (file.path for plan in plans for each in plan.upgrades for file in each.moved)
-        own = (file.path for plan in plans for file in plan.pin.files(plan.path))
-        paths, joined = {*own, *moved}, list(plans)
+        paths_of_pins = (file.path for plan in plans for file in plan.pin.files(plan.path))
+        paths, joined = {*paths_of_pins, *moved}, list(plans)
         for other in [each for each in found if not paths.isdisjoint(each[0])]:
             found.remove(other)
             paths, joined = paths | other[0], other[1] + joined

@@ -80,9 +80,9 @@ class PartFinder:
         names = {key.name for key in pin.proof.absent_crds}
         if not names:
             return None
-        own, others = [part.path for part in pin.parts] or [pin.path], list[str]()
+        present, others = [part.path for part in pin.parts] or [pin.path], list[str]()
         for path in self._tree.candidates():
-            content = self._tree.content(path) if path not in own else None
+            content = self._tree.content(path) if path not in present else None
             if content is None or b"CustomResourceDefinition" not in content or not self._is_marked(path):
                 continue
             try:
@@ -92,7 +92,7 @@ class PartFinder:
             # CRDs next to a controller are those of that controller.
             is_other = any(kind == "Deployment" for kind, _ in objects)
             others += [] if is_other or names.isdisjoint(name for _, name in objects) else [path]
-        return self._made([*own, *others], Unreadable(_APART, hint=_TOGETHER)) if others else None
+        return self._made([*present, *others], Unreadable(_APART, hint=_TOGETHER)) if others else None
 
     def _chosen(self, path: str, units: Iterable[frozenset[str]]) -> Parts | None:
         """Take the largest unit that has nothing twice, up to the first that is whole."""
@@ -153,25 +153,25 @@ class PartFinder:
     def _folder(self, path: str) -> frozenset[str]:
         """Return the files that Flux builds with a file that no kustomization lists."""
         built = self._tree.kustomization_folders
-        folder = own = posixpath.dirname(path)
-        if own in built:
+        folder = top = posixpath.dirname(path)
+        if top in built:
             return frozenset()
         roots = self._roots
         while folder and folder not in built:
             if folder in roots:
-                own = folder
+                top = folder
             folder = posixpath.dirname(folder)
         if not folder and "" not in built and "" in roots:
-            own = ""
+            top = ""
         paths = set[str]()
-        is_root = own in roots
-        for other in self._tree.candidates(own):
+        is_root = top in roots
+        for other in self._tree.candidates(top):
             inner = posixpath.dirname(other)
-            if not is_root and inner != own:
+            if not is_root and inner != top:
                 continue
-            while inner != own and inner not in built:
+            while inner != top and inner not in built:
                 inner = posixpath.dirname(inner)
-            paths |= {other} if inner == own else self._kustomizations.files(inner)
+            paths |= {other} if inner == top else self._kustomizations.files(inner)
         return self._yaml(paths)
 
     def _yaml(self, paths: Iterable[str]) -> frozenset[str]:
