@@ -13,13 +13,13 @@ from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.walk import Root, normalized
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below, repository_path
-from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.pins.pin import Pin, Role, SyncSource
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, is_variable, readable
 
 _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
-_BY_BOOTSTRAP = SourceKey("GitRepository", "flux-system", "flux-system")  # As the flux-operator names it, too
+_GIT = "GitRepository"
 
 
 def graph_of(
@@ -61,7 +61,7 @@ def _roots(cluster: Cluster, tree: Snapshot, pushed: PushedArtifacts) -> Iterato
         if pin.is_manifest:
             roots = _beside(posixpath.dirname(member.path), tree, pushed)
         elif pin.folder is not None:
-            roots = [Root(pin.folder, _BY_BOOTSTRAP, member.place)]
+            roots = [Root(pin.folder, SourceKey(_GIT, pin.sync.namespace, pin.sync.name), member.place)]
         else:
             roots = list(_of_artifact(pin, member.place, pushed))
         for root in roots:
@@ -73,8 +73,8 @@ def _roots(cluster: Cluster, tree: Snapshot, pushed: PushedArtifacts) -> Iterato
 def _of_artifact(pin: Pin, place: str, pushed: PushedArtifacts) -> Iterator[Root]:
     """Of a FluxInstance whose ``sync`` takes an artifact that this repository pushes."""
     for each in readable(pin.content) if b"FluxInstance" in pin.content else ():
-        kind, url, path = (each.text_at("spec", "sync", key) for key in ("kind", "url", "path"))
-        key = SourceKey(kind, *_BY_BOOTSTRAP[1:])
+        kind, url, path, name = (each.text_at("spec", "sync", key) for key in ("kind", "url", "path", "name"))
+        key = SourceKey(kind, *SyncSource.named_after(each.text_at("metadata", "namespace"), name)[:2])
         base = pushed.folder_of(key, url) if each.text_at("kind") == "FluxInstance" else None
         if base is not None:
             yield Root(repository_path(posixpath.join(base, path)), key, place, base)

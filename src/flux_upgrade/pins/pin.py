@@ -40,6 +40,20 @@ class PinState(StrEnum):
 NO_PROOF = Proof(Verdict.UNVERIFIED)  # Of every pin that is no vendored manifest
 
 
+class SyncSource(NamedTuple):
+    """The GitRepository that a cluster begins with; the default is that of `flux bootstrap`."""
+
+    namespace: str = "flux-system"
+    name: str = "flux-system"
+    url: str = ""  # Empty if it is unknown
+
+    @classmethod
+    def named_after(cls, namespace: str, name: str = "", url: str = "") -> SyncSource:
+        """Return one that has the name of its namespace, unless it has its own. An empty namespace is the default."""
+        namespace = namespace or cls().namespace
+        return cls(namespace, name or namespace, url)
+
+
 class Pin(NamedTuple):
     """One place in one file, or a vendored manifest."""
 
@@ -58,6 +72,8 @@ class Pin(NamedTuple):
     folder: str | None = None
     """The folder of the repository that the cluster is reconciled from, where the pin itself says so;
     empty for the root. None: it does not say."""
+    sync: SyncSource = SyncSource()
+    """The source that ``folder`` is in."""
     owner: str = ""
     """What names the cluster, where the file does: ``Shoot garden-dev/a``. Pins with another owner are
     of another cluster, even in the same file."""

@@ -24,7 +24,9 @@ def distributions(files: Sequence[File], context: PinContext) -> Iterator[_Found
             if isinstance(each, BrokenDocument):
                 yield resource.file, each
             elif _is_instance(each) and each.has(*INSTANCE, "distribution"):
-                yield resource.file, _distribution(resource, [each], INSTANCE)
+                namespace = each.stated("metadata", "namespace")
+                found = _distribution(resource, [each], INSTANCE)
+                yield resource.file, found._replace(namespace=namespace.value.text if namespace is not None else "")
 
 
 def _is_instance(each: TerraformObject) -> bool:
@@ -38,7 +40,8 @@ def _of_release(resource: TerraformResource) -> Distribution:
     values = list(resource.values())
     known = [each for each in values if each is not None]
     unread = "values that only Terraform can evaluate" if None in values else ""
-    return _distribution(resource, known, VALUES)._replace(of_chart=True, unread=unread)
+    namespace = resource.literal("namespace")
+    return _distribution(resource, known, VALUES)._replace(of_chart=True, unread=unread, namespace=namespace)
 
 
 def _distribution(

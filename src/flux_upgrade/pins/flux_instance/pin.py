@@ -218,7 +218,8 @@ def _bare(distribution: Distribution, stated: Stated | None) -> Pin:
         f"{own}, {stated.field if stated else f'{distribution.field}.version'}",
         stated.value.text if stated else "",
     )
-    return unknown_pin(file, NAME, spot)._replace(remarks=remarks, folder=distribution.folder, details=distribution)
+    pin = unknown_pin(file, NAME, spot)._replace(remarks=remarks, details=distribution)
+    return pin._replace(folder=distribution.folder, sync=distribution.sync)
 
 
 def _unclear(distribution: Distribution, stated: Stated) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, made
 from flux_upgrade.pins.objects.chart_place import last
 from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
+from flux_upgrade.pins.pin import SyncSource
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable
 
@@ -41,6 +42,9 @@ class Distribution(NamedTuple):
     artifact: Stated | None
     registry: Stated | None
     folder: str | None  # The folder that the cluster is reconciled from, as `Pin.folder`
+    namespace: str = ""  # Of the FluxInstance; empty if it is not stated
+    sync_name: str = ""  # `sync.name`; empty if it is not stated
+    sync_url: str = ""  # `sync.url`; empty if it is not stated, or unknown
     of_chart: bool = False
     unread: str = ""
     """Values that cannot be looked at, and why, in words; they may state what is stated nowhere else."""
@@ -48,6 +52,14 @@ class Distribution(NamedTuple):
     is_rendered: bool = False  # Whether some of `unread` is a template, which says more when it is rendered
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
     operator: OperatorRelease | None = None  # What its manifests come from without `artifact`; None: that is unknown
+
+    @property
+    def sync(self) -> SyncSource:
+        """The source that the flux-operator makes of ``sync``.
+
+        flux-operator api/v1/fluxinstance_types.go, ``Sync.Name``; ``DefaultNamespace`` if none is stated.
+        """
+        return SyncSource.named_after(self.namespace, self.sync_name, self.sync_url)
 
     @property
     def is_of_image(self) -> bool:
@@ -131,7 +143,8 @@ def of_instance(file: File, each: Object) -> Distribution:
     path = (*INSTANCE, "distribution")
     line = each.line_at(*_deepest(each, (*path, "version")))
     sources = [ValuesSource(file, each, INSTANCE)]
-    return combined(each.called(), file, line, dotted(path), sources)._replace(is_disabled=is_disabled)
+    distribution = combined(each.called(), file, line, dotted(path), sources)
+    return distribution._replace(is_disabled=is_disabled, namespace=_plain(each.text_at("metadata", "namespace")))
 
 
 def of_release(file: File, each: Object, config_maps: ConfigMaps, key: str = "") -> Iterator[Distribution]:
@@ -142,9 +155,11 @@ def of_release(file: File, each: Object, config_maps: ConfigMaps, key: str = "")
     above = ((key,) if key else ()) + VALUES
     path = ("spec", "values", *above, "distribution")
     line = each.line_at(*_deepest(each, (*path, "version")))
+    # The chart installs the FluxInstance where Helm installs the release: controlplaneio-fluxcd/charts flux-instance.
+    namespace = _plain(each.text_at("spec", "targetNamespace") or each.text_at("metadata", "namespace"))
     for layered in layers(file, each, config_maps, dotted((*above, "distribution"))):
         found = of_layers(each.called(), file, line, layered, above)
-        yield found._replace(field=dotted(path))
+        yield found._replace(field=dotted(path), namespace=namespace)
 
 
 def of_layers(owner: str, file: File, line: int, layered: Sequence[Layer], above: tuple[str, ...]) -> Distribution:
@@ -166,11 +181,17 @@ def _listed(unread: Sequence[Unread]) -> str:
 def combined(owner: str, file: File, line: int, field: str, sources: Sequence[Source]) -> Distribution:
     """What the first of the sources states that states anything."""
     version, artifact, registry = (_stated(sources, "distribution", key) for key in ("version", "artifact", "registry"))
-    kind, url, path = (_stated(sources, "sync", key) for key in ("kind", "url", "path"))
+    kind, url, path, name = (_stated(sources, "sync", key) for key in ("kind", "url", "path", "name"))
     # The path in an artifact or a bucket is not one of the repository.
     is_git = url is not None and not is_nothing(url.value) and (kind is None or kind.value.text == "GitRepository")
     folder = folder_of(path.value) if path is not None and is_git else None
-    return Distribution(owner, file, line, field, version, artifact, registry, folder)
+    distribution = Distribution(owner, file, line, field, version, artifact, registry, folder)
+    return distribution._replace(sync_name=_text(name), sync_url=_text(url))
+
+
+def _text(value: Stated | None) -> str:
+    """Return a text; empty if it is not stated, null, or has a variable."""
+    return "" if value is None or is_nothing(value.value) else _plain(value.value.text)
 
 
 def filled(distribution: Distribution, maker: Object | None) -> Iterator[Distribution]:

@@ -20,7 +20,7 @@ from flux_upgrade.pins.formats.hcl import Attribute, Block
 from flux_upgrade.pins.formats.readings import Reading, judged, unknown, unknown_pin
 from flux_upgrade.pins.formats.terraform_module import RESOURCE, Module, TerraformBlock, blocks_of, folder_of, one_line
 from flux_upgrade.pins.formats.terraform_values import Modules, Origin
-from flux_upgrade.pins.pin import Pin, PinChange, PinState
+from flux_upgrade.pins.pin import Pin, PinChange, PinState, SyncSource
 from flux_upgrade.pins.terraform import provider, reported
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Value
@@ -77,6 +77,7 @@ def _pins(file: File, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
     pin = unknown_pin(file, NAME, (place.block.line, place.address, ""))._replace(
         state=PinState.FLOATING,
         folder=folder,
+        sync=_sync(place.block),
         # The folder tells clusters apart; without it, each resource is a cluster of its own.
         owner=place.address if folder is None else "",
         remarks=kept_distribution(registry.text.strip('"')) if registry else (),
@@ -86,6 +87,15 @@ def _pins(file: File, place: TerraformBlock, modules: Modules) -> Iterator[Pin]:
         yield from _merged(pin, place, others)
     else:
         yield _of_resource(pin, place, modules)
+
+
+def _sync(block: Block) -> SyncSource:
+    """Return the source, without its address: the provider names it after the namespace, as `flux bootstrap` does.
+
+    flux2 cmd/flux/bootstrap_git.go, ``sync.Options``.
+    """
+    attribute = block.attributes.get("namespace")
+    return SyncSource.named_after((attribute and attribute.literal) or "")
 
 
 def _components(block: Block) -> tuple[str, ...] | None:
