@@ -157,6 +157,7 @@ ENVIRONMENT = (
             "Git configuration. Elsewhere, Git refuses such a checkout, unless `safe.directory` has it."
         ),
     ),
+    ("GITHUB_WORKSPACE", "For `check` and `migrate`, the repository that PATH is a part of, if it is no Git checkout."),
     ("XDG_CACHE_HOME, HOME", "Downloads are cached in `$XDG_CACHE_HOME/flux-upgrade` or `~/.cache/flux-upgrade`."),
     ("PATH", "Used to find `git`, and a `flux` binary if a release is newer than the known rules."),
     (

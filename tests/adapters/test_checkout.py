@@ -75,6 +75,15 @@ def test_without_a_repository_the_folder_is_the_root(tmp_path: Path) -> None:
     assert find(f"{tmp_path}/a.yaml") == CheckoutLocation(str(tmp_path), "a.yaml", is_checkout=False)
 
 
+def test_without_a_checkout_the_directory_of_the_runner_is_the_root(origin: Path, tmp_path: Path) -> None:
+    inside = tmp_path / "work/clusters"
+    inside.mkdir(parents=True)
+    work = str(tmp_path / "work")
+    assert find(str(inside), work) == CheckoutLocation(work, "clusters", is_checkout=False)
+    assert find(str(tmp_path), work) == CheckoutLocation(str(tmp_path), "", is_checkout=False)
+    assert find(f"{origin}/{PATH}", str(origin.parent)) == CheckoutLocation(str(origin), PATH, is_checkout=True)
+
+
 def test_a_link_is_where_it_leads_to(origin: Path) -> None:
     (origin.parent / "link").symlink_to(origin / "clusters")
     assert find(f"{origin.parent}/link/a.yaml") == CheckoutLocation(str(origin), PATH, is_checkout=True)

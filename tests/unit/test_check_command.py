@@ -11,6 +11,17 @@ from api_use_runs import CLUSTER, Ran, cluster, left, one_processor, plant, reso
 from error_names import error_names
 
 ACTIONS = {"GITHUB_ACTIONS": "true"}
+FLUX = """apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: {name}
+  namespace: flux-system
+spec:
+  path: {path}
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+"""
 
 
 @pytest.fixture
@@ -318,3 +329,20 @@ def test_of_too_many_documents_the_rest_is_reported(tmp_path: Path, source: Path
     ran = run(plant(tmp_path, {"a.yaml": "---\na: b\n" * 5000 + "---\n" + resource()}), source, "check")
     assert ran.code == 3
     assert "line 3999: more than 2,000 documents in one file. The rest names 1 API version that" in ran.err
+
+
+@pytest.mark.parametrize(("env", "code"), [({}, 3), ({"GITHUB_WORKSPACE": "."}, 7)])
+def test_what_a_cluster_reads_elsewhere_is_looked_for_in_the_directory_of_the_runner(
+    env: dict[str, str], code: int, tmp_path: Path, source: Path
+) -> None:
+    sync = FLUX.format(name="flux-system", path="./clusters/production")
+    files = {
+        CLUSTER: cluster(),
+        f"{Path(CLUSTER).parent}/gotk-sync.yaml": sync,
+        "clusters/production/apps.yaml": FLUX.format(name="apps", path="./apps"),
+        "apps/a.yaml": resource(),
+    }
+    ran = run(plant(tmp_path, files), source, "check", "clusters/production", env=env)
+    assert ran.code == code
+    assert ("[not-looked-at]" in ran.err) is (code == 3)
+    assert bool(lines(ran)) is (code == 7)

@@ -10,6 +10,7 @@ from api_use_runs import cluster, plant, resource, run
 from flows import World, fleet, manifest, path_in
 from flux_upgrade.assessment.readers import Installations, OtherClusters
 from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.model.unknown import Unknown
 from written_unverified import unverified
 
 SYNC = """apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -126,3 +127,23 @@ def test_what_a_cluster_reads_of_which_the_sync_alone_is_here_is_read() -> None:
     sync = "clusters/b/flux-system/gotk-sync.yaml"
     read = Installations([*found.values()], reads={A: READS[A]}, unknown=[(READS[B], sync)]).besides(found[A])
     assert read.every.read == READS[A] | READS[B]
+
+
+def test_a_step_that_may_lead_anywhere_counts_as_reading_all_but_the_own_folders_of_others() -> None:
+    known = clusters({A: "v2.8.8", B: "v2.9.4"})
+    every = Installations([*known.values()], reads=READS, beyond={B: Unknown("a step was not followed")})
+    of_a, of_b = (every.besides(known[name]) for name in (A, B))
+    assert of_a.releases_reading("apps/a.yaml") == ("v2.9.4",)
+    assert of_a.releases_reading("clusters/a/x.yaml") == ()
+    assert not of_b.is_theirs("apps/a.yaml")
+    assert of_b.is_theirs("clusters/a/x.yaml")
+    assert of_a.is_theirs("apps/b.yaml"), "all steps of this cluster were followed"
+    assert isinstance(every.read, Unknown)
+
+
+def test_a_sync_that_may_lead_anywhere_leaves_nothing_unread() -> None:
+    known, sync = clusters({A: "v2.8.8"}), "clusters/b/flux-system/gotk-sync.yaml"
+    unknown, beyond = [(READS[B], sync)], {sync: Unknown("a step was not followed")}
+    of_a = Installations([*known.values()], reads={A: READS[A]}, unknown=unknown, beyond=beyond).besides(known[A])
+    assert isinstance(of_a.every.read, Unknown)
+    assert [each.path for each in of_a.unverified_reading("apps/a.yaml")] == [sync]

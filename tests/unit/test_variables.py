@@ -6,8 +6,8 @@ import pytest
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey
 from flux_upgrade.clusters.graph.graph import ClusterGraph
+from flux_upgrade.clusters.graph.reads import Root
 from flux_upgrade.clusters.graph.variables import MissingVariable, Variables
-from flux_upgrade.clusters.graph.walk import Root
 from memory import MemoryTree
 
 HERE = SourceKey("GitRepository", "flux-system", "flux-system")

@@ -6,10 +6,10 @@ from flux_upgrade.assessment.applied import not_applied
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition, lacking_kinds
 from flux_upgrade.assessment.force import forced
-from flux_upgrade.assessment.overlays import built_objects
 from flux_upgrade.assessment.left_out_crds import to_bring
+from flux_upgrade.assessment.overlays import built_objects
 from flux_upgrade.assessment.storage import crd_changes, installed_ends, released, stored_before, stored_today
-from flux_upgrade.assessment.uses import files_of, in_files, orphaned, turned_off_uses, unread
+from flux_upgrade.assessment.uses import files_of, in_files, orphaned, turned_off_uses, unfollowed, unread
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
@@ -72,7 +72,8 @@ def _in_repository(
     if files:
         result = in_files(transition, result, files, evidence)
     ends = installed_ends(transition, manifests, evidence)
-    result = result._replace(unread=unread(transition, evidence), stored=stored_today(transition, ends))
+    not_read, not_followed = unread(transition, evidence), unfollowed(transition, evidence)
+    result = result._replace(unread=not_read, unfollowed=not_followed, stored=stored_today(transition, ends))
     if isinstance(manifests, Unknown):
         result = result._replace(released_crds=crd_changes(ends, transition, evidence))
     if isinstance(ends, Unknown) or ends.drops_versions:

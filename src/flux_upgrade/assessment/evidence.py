@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.assessment.readers import Installations, OtherClusters
     from flux_upgrade.clusters.graph.graph import ClusterGraph
-    from flux_upgrade.clusters.graph.walk import ClusterReads
+    from flux_upgrade.clusters.graph.reads import ClusterReads
     from flux_upgrade.impact.broken_today import BrokenToday
     from flux_upgrade.impact.served_apis import ServedApis
     from flux_upgrade.model.ports import Builder
@@ -136,6 +136,11 @@ class Evidence:
         """Return what the graph says of a cluster."""
         return tuple(each for each in self.graph.clusters if each.name == cluster.name)
 
+    @property
+    def kept(self) -> frozenset[str]:
+        """The installations and their syncs, which no pattern to paste leaves out."""
+        return self.graph.kept
+
     def graph_of(self, clusters: Sequence[Cluster], below: str = "") -> ClusterGraph:
         """Return which of ``clusters`` reads which file. ``below``: as ``roots_of`` takes it."""
         from flux_upgrade.clusters.roots import graph_of  # late: only resources of Flux need it
@@ -166,7 +171,9 @@ class Evidence:
         named = {each.name for each in (*self.clusters, *self._elsewhere)}
         syncs = [each for each in self.graph.clusters if each.name not in named]
         unknown = [(each.files, root.place) for each in syncs for root in each.roots]
-        return Installations(self.clusters, self._elsewhere, reads, unknown)
+        beyond = {each.name: each.beyond for each in self.graph.clusters if each.is_known and each.beyond is not None}
+        beyond |= {root.place: beyond[each.name] for each in syncs if each.name in beyond for root in each.roots}
+        return Installations(self.clusters, self._elsewhere, reads, unknown, beyond)
 
 
 def lacking_kinds(path: str, cluster: Cluster, manifests: Sequence[bytes], release: ReleaseApis) -> Kinds | Unknown:

@@ -26,13 +26,14 @@ class Reader(NamedTuple):
     """A cluster, what it runs, and the files that it reads."""
 
     name: str
-    files: Files | Unknown
+    files: Files
+    beyond: Unknown | None  # The reason to count other files as read, too; None: it reads no others
     releases: tuple[str, ...]  # Tags that its first pin comes to
     unverified: tuple[UnverifiedInstallation, ...]
 
     def reads(self, path: str, *, is_elsewhere: bool) -> bool:
-        """Whether it reads a file. ``is_elsewhere``: the answer if it is unknown what it reads."""
-        return is_elsewhere if isinstance(self.files, Unknown) else path in self.files
+        """Whether it reads a file. ``is_elsewhere``: the answer if that is unknown."""
+        return path in self.files or (self.beyond is not None and is_elsewhere)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,8 @@ class OtherClusters:
     """What is in the repository of one cluster besides it."""
 
     home: str  # The folder that is its own; empty for the repository's root, which everybody shares
-    files: Files | Unknown  # What it reads itself
+    files: Files  # What it reads itself
+    beyond: Unknown | None  # As `Reader.beyond`
     others: tuple[Reader, ...]
     every: Installations
 
@@ -51,14 +53,14 @@ class OtherClusters:
 
     def is_theirs(self, path: str) -> bool:
         """Whether the cluster does not read a file, as far as that is known."""
-        if not isinstance(self.files, Unknown):
+        if path in self.files or self.beyond is None:
             return path not in self.files
         # Of one whose folder contains this one's, Flux may apply both to the outer cluster.
         return not is_below(self.home, self.every.owner(path))
 
     def may_apply(self, path: str) -> bool:
         """Whether the cluster may get what is in a file: Terraform may apply its files to any cluster."""
-        is_terraform = not isinstance(self.files, Unknown) and path.endswith(TERRAFORM_FILES)
+        is_terraform = self.beyond is None and path.endswith(TERRAFORM_FILES)
         return is_terraform or not self.is_theirs(path)
 
     def is_unread(self, path: str) -> bool:
@@ -74,15 +76,16 @@ class OtherClusters:
     def unverified_reading(self, path: str) -> tuple[UnverifiedInstallation, ...]:
         """Return the unverified installations, the cluster's own included, that read a file."""
         known = (each for files, each in self.every.unverified if path in files)
-        return (*known, *self.every.everywhere.readers(path))
+        return tuple(dict.fromkeys((*known, *self.every.everywhere.readers(path))))
 
 
 class Installations:
     """What installs Flux in a repository; looked at once, whatever the number of clusters.
 
     ``clusters``: all of them. ``elsewhere``: what installs those that the run is not about. ``reads``: name of a
-    cluster → what it reads, where that is known. ``unknown``: what is read by clusters of which the sync alone is in
-    the repository, with the file that has it.
+    cluster → what it reads, where its root is known. ``unknown``: what is read by clusters of which the sync alone is
+    in the repository, with the file that has it. ``beyond``: name of a cluster, or that file → why other files may be
+    read, too.
     """
 
     def __init__(
@@ -91,26 +94,29 @@ class Installations:
         elsewhere: Sequence[Cluster] = (),
         reads: Mapping[str, Files] | None = None,
         unknown: Sequence[tuple[Files, str]] = (),
+        beyond: Mapping[str, Unknown] | None = None,
     ) -> None:
         planned = [each for each in clusters if not each.is_tools]
         everyone = [*planned, *(each for each in elsewhere if not each.is_tools)]
         leads = [each.members[0] for each in everyone]
         self._folders = frozenset(home_of(each.path) for each in leads if each.pin.is_manifest) - {""}
         self._owners: dict[str, str] = {}
-        self._reads, self._planned = reads or {}, len(planned)
+        self._reads, self._beyond, self._planned = reads or {}, beyond or {}, len(planned)
         self._readers = tuple(map(self._reader, everyone))
-        placed = [(files, some) for _, files, _, some in self._readers if not isinstance(files, Unknown)]
-        known = [(files, each) for files, some in placed for each in some]
         syncs = [(files, UnverifiedInstallation(path, "", None, is_sync=True)) for files, path in unknown]
-        self.unverified = (*known, *syncs)
-        """Of clusters of which it is known what they read."""
-        read = Files().union(*(files for files, _ in (*placed, *unknown)))
-        self.read: Files | Unknown = read if len(placed) == len(self._readers) else _NO_ROOT
+        self.unverified = (*((each.files, one) for each in self._readers for one in each.unverified), *syncs)
+        """Of each cluster, with what it reads for certain."""
+        read = Files().union(*(each.files for each in self._readers), *(files for files, _ in unknown))
+        anywhere = [each.beyond for each in self._readers if each.beyond is not None]
+        open_syncs = [each for _, each in syncs if each.path in self._beyond]
+        anywhere += [self._beyond[each.path] for each in open_syncs]
+        self.read: Files | Unknown = anywhere[0] if anywhere else read
         """What any cluster reads."""
         runs = running(member for each in everyone for member in each.members)
-        others = set(runs.unverified) - {each for _, each in known}
-        self.everywhere = runs._replace(unverified=tuple(each for each in runs.unverified if each in others))
-        """What runs in clusters of which it is unknown what they read."""
+        bounded = {each for reader in self._readers if reader.beyond is None for each in reader.unverified}
+        others = (each for each in runs.unverified if each not in bounded)
+        self.everywhere = runs._replace(unverified=(*others, *open_syncs))
+        """Installations of clusters that may read other files than those that are known."""
         self._besides: dict[tuple[str, str], OtherClusters] = {}
 
     def owner(self, path: str) -> str:
@@ -128,12 +134,14 @@ class Installations:
             home = home_of(cluster.path) if lead.pin.is_manifest else ""
             others = [*self._readers[self._planned :]]
             others[:0] = [each for each in self._readers[: self._planned] if each.name != cluster.name]
-            self._besides[key] = OtherClusters(home, self._reader(cluster).files, tuple(others), self)
+            reader = self._reader(cluster)
+            self._besides[key] = OtherClusters(home, reader.files, reader.beyond, tuple(others), self)
         return self._besides[key]
 
     def _reader(self, cluster: Cluster) -> Reader:
-        files, unverified = self._reads.get(cluster.name, _NO_ROOT), running(cluster.members).unverified
-        return Reader(cluster.name, files, running(cluster.members[:1]).releases, unverified)
+        beyond = self._beyond.get(cluster.name, None if cluster.name in self._reads else _NO_ROOT)
+        files, unverified = self._reads.get(cluster.name, Files()), running(cluster.members).unverified
+        return Reader(cluster.name, files, beyond, running(cluster.members[:1]).releases, unverified)
 
 
 def _releases(readers: Iterable[Reader]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from flux_upgrade.assessment.running import running as find_running
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.assessment.uses import apis_between
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
+from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.config.config import ALL
 from flux_upgrade.impact.api_uses.scan import files as find_files
@@ -55,6 +56,8 @@ class RepositoryAssessment(NamedTuple):
     by_text: Mapping[str, int | Unknown] = {}
     """Path → uses in a file, or in a part of it, that is not read, counted in its text."""
     coverage: Coverage = Coverage()
+    unfollowed: tuple[Trouble, ...] = ()  # Steps from the clusters' roots that could not be followed
+    outside: tuple[Trouble, ...] = ()  # Steps that lead to where nothing was looked at
     ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
 
@@ -80,9 +83,14 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     hits = known_or(_behaviour(evidence, looked_for, oldest, target), ()) if question.changes_behaviour else ()
     patterns: tuple[str, ...] = ()
     is_whole = not question.below and question.files is None
-    if (files or hits) and is_whole and evidence.config.default.governance.include != ALL:
+    is_asked = bool(files or hits) and is_whole and evidence.config.default.governance.include != ALL
+    may_be_part = bool(tree.location.root) and not tree.location.is_checkout and question.files is None
+    troubles: tuple[Trouble, ...] = ()
+    if is_asked or may_be_part:
         clusters = clusters_of(_members(discover(evidence.pin_context) if question.running else pins), tree)
         graph = evidence.graph_of(clusters)
+        troubles = tuple(dict.fromkeys(trouble for each in graph.clusters for trouble in each.troubles))
+    if is_asked:
         lacking = _lacking(clusters, graph, target)
         not_read = graph.not_read([file.path for file in files])
         kept = (file.without(lacking(file.path)) for file in files)
@@ -103,6 +111,8 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         patterns,
         {path: part.uses for path, part in parts.items()},
         suspected.coverage,
+        troubles,
+        tuple(each for each in troubles if each.is_outside and may_be_part),
         len(suspected.ignored),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flux_upgrade.assessment.earlier_releases import EarlierRelease, earlier_releases
@@ -26,6 +27,7 @@ from flux_upgrade.impact.stored_versions.refused import (
     stored_after,
 )
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
+from flux_upgrade.model.file_history import FileRevisions
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.discover import pin_in
@@ -130,17 +132,22 @@ def _past(transition: Transition, now: InstalledCrds, evidence: Evidence) -> Pas
         return past_of_parts([evidence.past(part.path) for part in pin.files(transition.path)])
     revisions = evidence.past(transition.path)
     if pin.is_manifest and pin.proof.absent_crds:
-        # The file shows the releases, and not their CRDs.
-        named = [(release_of(each.content), each) for each in revisions.versions]
-        states = [_state(EarlierRelease(tag, each), now, evidence) for tag, each in named if tag]
-        unnamed = None if all(tag for tag, _ in named) else Unknown("an earlier commit of the file names no release")
-        unknown = next((each for each in states if isinstance(each, Unknown)), unnamed)
-        return Past([each for each in states if isinstance(each, PastState)], revisions.missing or unknown)
+        return Past(_states_by_name(revisions, now, evidence), revisions.missing)
     if pin.is_manifest:
         return past_of(revisions)
     earlier = earlier_releases(pin, revisions, lambda value: _release_of(value, transition, evidence))
     states = (each if isinstance(each, Unknown) else _state(each, now, evidence) for each in earlier.runs)
     return Past([*states, *filter(None, (transition.doubt,))])
+
+
+def _states_by_name(revisions: FileRevisions, now: InstalledCrds, evidence: Evidence) -> Iterator[PastState | Unknown]:
+    """Yield the states of a manifest without CRDs, by the release that each commit names."""
+    for revision in revisions.versions:
+        tag = release_of(revision.content)
+        named = _state(EarlierRelease(tag, revision), now, evidence) if tag else None
+        yield named or Unknown("an earlier commit of the file names no release")
+    if revisions.gap is not None:
+        yield revisions.gap
 
 
 def _state(earlier: EarlierRelease, now: InstalledCrds, evidence: Evidence) -> PastState | Unknown:

@@ -10,6 +10,7 @@ from functools import cache
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.assessment.running import suited
+from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.config.config import ALL, Migrate
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
@@ -22,7 +23,7 @@ from flux_upgrade.impact.migrate.result import Migrated, Move
 from flux_upgrade.impact.overlay.result import TurnedOff
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.text import grouped
-from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.unknown import known_or
 
 
 def files_of(transition: Transition, evidence: Evidence) -> list[FluxFile]:
@@ -32,7 +33,7 @@ def files_of(transition: Transition, evidence: Evidence) -> list[FluxFile]:
         return []  # Who reads what is asked only if there is something to read.
     others = evidence.others(transition.cluster)
     found = [file for file in searched if others.may_apply(file.path)]
-    if is_all and not isinstance(others.files, Unknown):
+    if is_all and others.beyond is None:
         found += (file for file in searched if others.is_unread(file.path))
     return [own for file in found if (own := file.without(transition.lacking)).uses]
 
@@ -46,7 +47,13 @@ def unread(transition: Transition, evidence: Evidence) -> tuple[str, ...]:
     not_read = (file for file in searched if others.is_unread(file.path))
     removed = (use for file in not_read for use in file.uses if use.is_applied and not use.why)
     gone = (use.path for use in removed if not target.serves(use.group, use.version, use.kind))
-    return tuple(dict.fromkeys(gone))
+    return tuple(path for path in dict.fromkeys(gone) if path not in evidence.kept)
+
+
+def unfollowed(transition: Transition, evidence: Evidence) -> tuple[Trouble, ...]:
+    """Return the steps from the cluster's root that could not be followed, if a file names Flux's APIs."""
+    reads = evidence.reads(transition.cluster) if _searched(transition, evidence) else ()
+    return tuple(dict.fromkeys(trouble for each in reads for trouble in each.troubles))
 
 
 def _searched(transition: Transition, evidence: Evidence) -> tuple[FluxFile, ...]:

@@ -10,7 +10,8 @@ from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.graph.flux_objects import FluxKustomization, SourceKey, kustomization_of, source_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
-from flux_upgrade.clusters.graph.walk import Root, normalized
+from flux_upgrade.clusters.graph.reads import Root
+from flux_upgrade.clusters.graph.walk import normalized
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.pin import Pin, Role, SyncSource
@@ -26,8 +27,17 @@ def graph_of(
     clusters: Iterable[Cluster], tree: Snapshot, urls: Sequence[str], below: str = "", *, is_all: bool = True
 ) -> ClusterGraph:
     """Which file is read by which cluster. ``urls`` and ``is_all``: as ``ClusterGraph``; ``below``: as ``roots_of``."""
-    pushed = PushedArtifacts(tree, frozenset(map(normalized, urls)))
-    return ClusterGraph(tree, roots_of(clusters, tree, below, pushed), urls, is_all=is_all)
+    pushed, clusters = PushedArtifacts(tree, frozenset(map(normalized, urls))), tuple(clusters)
+    kept = {member.path for each in clusters for member in each.members if member.pin.role is Role.INSTALLS}
+    kept |= {file.path for file, _ in tree.flux_kustomizations if posixpath.dirname(file.path) in _homes(clusters)}
+    kept |= set(tree.named((f"/{_SYNC}",)))
+    return ClusterGraph(tree, roots_of(clusters, tree, below, pushed), urls, is_all=is_all, kept=kept)
+
+
+def _homes(clusters: Iterable[Cluster]) -> frozenset[str]:
+    """Return the directories that manifests of Flux are in, where their syncs are, too."""
+    members = (member for each in clusters for member in each.members if member.pin.is_manifest)
+    return frozenset(posixpath.dirname(member.path) for member in members)
 
 
 def roots_of(
@@ -61,7 +71,8 @@ def _roots(cluster: Cluster, tree: Snapshot, pushed: PushedArtifacts) -> Iterato
         if pin.is_manifest:
             roots = _beside(posixpath.dirname(member.path), tree, pushed)
         elif pin.folder is not None:
-            roots = [Root(pin.folder, SourceKey(_GIT, pin.sync.namespace, pin.sync.name), member.place)]
+            key = SourceKey(_GIT, pin.sync.namespace, pin.sync.name)
+            roots = [_placed(Root(pin.folder, key, member.place, url=pin.sync.url), member.path, tree)]
         else:
             roots = list(_of_artifact(pin, member.place, pushed))
         for root in roots:
@@ -94,8 +105,37 @@ def _beside(folder: str, tree: Snapshot, pushed: PushedArtifacts) -> list[Root]:
         # Nothing here pushes the artifact: its root is that of the repository if the sync is where it reads itself.
         if base is None and of.source.kind == ARTIFACT and not is_below(file.path, of.folder):
             continue
-        roots.append(Root(repository_path(posixpath.join(base or "", of.folder)), of.source, file.path, base or ""))
+        root = Root(repository_path(posixpath.join(base or "", of.folder)), of.source, file.path, base or "")
+        roots.append(root if base else _placed(root, file.path, tree))
     return roots
+
+
+def _placed(root: Root, path: str, tree: Snapshot) -> Root:
+    """Return a root where its directory is: one that does not exist may be below a parent of the file that names it.
+
+    The repository that Flux reads is checked in below that parent then. ``path``: of that file.
+    """
+    above, base = posixpath.dirname(path), ""
+    while above and not base and not _has(root.folder, tree):
+        base = above if _has(posixpath.join(above, root.folder), tree) else ""
+        above = posixpath.dirname(above)
+    if not base and not _has(root.folder, tree) and (above := _above(root.folder, tree)):
+        return root._replace(folder=root.folder[len(above) + 1 :], above=above)
+    return root._replace(folder=posixpath.join(base, root.folder), base=base)
+
+
+def _above(folder: str, tree: Snapshot) -> str:
+    """Return the part of a root's directory that is above a tree without a checkout; empty if the tree is whole."""
+    location, names = tree.location, folder.split("/")
+    for length in range(len(names), 0, -1) if location.root and not location.is_checkout else ():
+        above = "/".join(names[:length])
+        if location.root.endswith(f"/{above}") and _has(folder[len(above) + 1 :], tree):
+            return above
+    return ""
+
+
+def _has(folder: str, tree: Snapshot) -> bool:
+    return next(tree.candidates(folder), None) is not None
 
 
 def _bases(file: File, key: SourceKey, pushed: PushedArtifacts) -> Iterator[str]:

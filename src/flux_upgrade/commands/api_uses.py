@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 from flux_upgrade.action import runner
@@ -15,7 +16,7 @@ from flux_upgrade.commands.read import build_config
 from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_snapshot
 from flux_upgrade.commands.wiring_hosts import no_hosts
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.model.errors import ApiRemoved, NothingFound
+from flux_upgrade.model.errors import ApiRemoved, FluxUpgradeError, NothingFound, NotLookedAt
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.planning.manifest_planner import newest_stable
 from flux_upgrade.planning.write_tree import exit_code
@@ -31,7 +32,7 @@ def read_api_uses(
 
     Raises UsageError, InvalidConfig, ReleaseNotFound, SourceUnavailable.
     """
-    snapshot = build_snapshot(options.path, environment)
+    snapshot = build_snapshot(options.path, environment, within=environment.runner_folder)
     repository, location = snapshot.repository, snapshot.location
     config = build_config(environment, snapshot, governing=options.governing)
     context = build_pin_context(environment, repository, build_releases(environment, options.release_source), no_hosts)
@@ -64,21 +65,26 @@ def finish(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Co
             more = Annotation(Level.WARNING, f"{counted(len(others), 'more use')}: see the log of this step")
             lines = (*lines, runner.annotation_command(more))
         console.tell("".join(f"{line}\n" for line in lines))
-    for error in found.failures.values():
-        console.fail(error.slug, error.message, error.hint)
-    errors = [type(error) for error in found.failures.values()]
+    failures = [
+        *((type(error), error.message, error.hint) for error in found.failures.values()),
+        *_failures(options, found),
+    ]
+    for error, message, hint in failures:
+        console.fail(error.slug, message, hint)
+    return exit_code([error for error, _, _ in failures])
+
+
+def _failures(options: ApiUsesOptions, found: ApiUsesReport) -> Iterator[tuple[type[FluxUpgradeError], str, str]]:
+    """Yield what the report as a whole fails for: the error, its message and its hint."""
+    if found.assessed.outside:
+        message = f"the clusters read files outside of {options.path}, and those were not looked at"
+        yield NotLookedAt, message, "run it at the root of the repository, or in a Git checkout"
     if found.breaking:
-        target = found.assessed.target
-        console.fail(
-            ApiRemoved.slug,
-            f"{counted(len(found.breaking), 'use')} of API versions that {target} does not serve",
-            remedy(found),
-        )
-        errors.append(ApiRemoved)
+        uses = counted(len(found.breaking), "use")
+        message = f"{uses} of API versions that {found.assessed.target} does not serve"
+        yield ApiRemoved, message, remedy(found)
     if found.is_empty:
         hint = "run it in the root of the repository, or set a directory or a file with manifests"
         if found.assessed.ignored:
             hint = "remove what excludes the manifests from `ignore` in the config file"
-        console.fail(NothingFound.slug, f"no Kubernetes manifest found in {options.path}", hint)
-        errors.append(NothingFound)
-    return exit_code(errors)
+        yield NothingFound, f"no Kubernetes manifest found in {options.path}", hint

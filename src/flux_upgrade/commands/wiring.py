@@ -263,16 +263,17 @@ def build_pin_context(
     )
 
 
-def build_snapshot(path: str, environment: Environment | None = None) -> Snapshot:
+def build_snapshot(path: str, environment: Environment | None = None, within: str = "") -> Snapshot:
     """Return the files below a path, or one file, as a part of its checkout.
 
-    ``environment``: to run Git with; None: Git is not run. Raises UsageError if there is nothing at the path.
+    ``environment``: to run Git with; None: Git is not run. ``within``: the directory that is taken for the
+    checkout where there is none, if the path is in it. Raises UsageError if there is nothing at the path.
     """
     from flux_upgrade.adapters.git.checkout import find, head_of, is_sparse
     from flux_upgrade.adapters.local.files import Directory
     from flux_upgrade.snapshot.snapshot import Location, Snapshot
 
-    place, is_file = find(path), os.path.isfile(path)
+    place, is_file = find(path, within), os.path.isfile(path)
     below = os.path.dirname(place.prefix) if is_file else place.prefix
     part = f"{below}/" if below else ""
     location = Location(

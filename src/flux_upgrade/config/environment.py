@@ -150,6 +150,7 @@ class Environment(NamedTuple):
     search_path: str = ""  # `PATH`: where a `flux` binary is looked for
     git: Mapping[str, str] = {}  # What Git and SSH read (`GIT_SSH_COMMAND` …), and whose runner it is
     workspace: str = ""  # In a container, the folder that it works on for another user, who may own checkouts in it
+    runner_folder: str = ""  # `GITHUB_WORKSPACE`: where a runner puts the repository
     cache_dir: str = ""
     ca_file: str = ""
     timing: Timing | None = None
@@ -252,6 +253,7 @@ def environment_of(env: Mapping[str, str]) -> Environment:
             if name in _RUNNERS or (name.startswith(("GIT_", "SSH_")) and name not in _NOT_FOR_GIT)
         },
         workspace=env.get("FLUX_UPGRADE_WORKSPACE", ""),
+        runner_folder=env.get("GITHUB_WORKSPACE", ""),
         cache_dir=f"{cache}/flux-upgrade" if cache else "",
         ci=_ci_of(env),
         trusted_branches=tuple(filter(None, (env.get("FLUX_UPGRADE_TRUSTED_BRANCH", "").strip(),))),

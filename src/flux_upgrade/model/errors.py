@@ -190,6 +190,10 @@ class ApiRemoved(FluxUpgradeError, exit_code=ExitCode.API_REMOVED, slug="api-rem
     """Manifests use API versions that the release no longer serves and that were not migrated."""
 
 
+class NotLookedAt(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="not-looked-at"):
+    """A cluster reads files outside of the directory, and they were not looked at."""
+
+
 class ForeignCheckout(FluxUpgradeError, exit_code=ExitCode.USAGE, slug="foreign-checkout"):
     """Another user owns the checkout, and Git does not trust it, or its configuration is not used."""
 

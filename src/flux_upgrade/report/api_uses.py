@@ -20,9 +20,12 @@ from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.finding_kinds import hits
 from flux_upgrade.report.findings import Finding, by_change, hit_value, use_value
+from flux_upgrade.report.impact_json import unfollowed_value
 from flux_upgrade.report.impact_phrases import TEXT, api, in_order, kept_sentence, undeclared_sentence
 from flux_upgrade.report.impact_text import changed_lines
 from flux_upgrade.report.wording import Annotation, Level, located
+
+_MOST = 10  # Steps that are listed
 
 
 class ApiUsesReport(NamedTuple):
@@ -165,6 +168,10 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield "To leave these files out, add to the config file:"
         yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.assessed.unread))
         yield "To migrate these files too, use --include=all."
+    troubles = found.assessed.unfollowed
+    yield from (f"not followed: {found.place(each.path)}{each.at_line}: {each.said}" for each in troubles[:_MOST])
+    if len(troubles) > _MOST:
+        yield f"not followed: {counted(len(troubles) - _MOST, 'more step')}: see `flux-upgrade inspect --graph`"
     if found.assessed.ignored:
         files = counted(found.assessed.ignored, "file")
         yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
@@ -246,6 +253,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         "breaks": list(map(hit_value, uses.breaks)),
         "failures": [_failure(found, path, error) for path, error in found.failures.items()],
         "unread": list(assessed.unread),
+        **({"unfollowed": unfollowed_value(assessed.unfollowed)} if assessed.unfollowed else {}),
         "ignored": assessed.ignored,
         "looked-at": {"manifests": assessed.coverage.manifests, "files": assessed.coverage.files},
         "counts": {

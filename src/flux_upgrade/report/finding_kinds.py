@@ -253,6 +253,17 @@ def _unread(impact: Assessment, target: Version, style: Style) -> Iterator[Findi
         yield Finding(Severity.NOTE, heading="", wording=f"no cluster reads these files, which {what}: {files}")
 
 
+def _unfollowed(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
+    """Steps that the graph could not follow."""
+    for trouble in impact.unfollowed[:_FEW]:
+        said = f"not followed: {style.code(trouble.place)}: {style.plain(trouble.said)}"
+        yield Finding(Severity.NOTE, heading="", wording=said)
+    more = len(impact.unfollowed) - _FEW
+    if more > 0:
+        said = f"not followed: {counted(more, 'more step')}: see {style.code('flux-upgrade inspect --graph')}"
+        yield Finding(Severity.NOTE, heading="", wording=said)
+
+
 _FEW = 3
 
 
@@ -290,6 +301,7 @@ FINDING_KINDS = (
     FindingKind(turned_off, rank=0),
     FindingKind(left_out, rank=0),
     FindingKind(_unread),
+    FindingKind(_unfollowed),
     FindingKind(_earlier),
     FindingKind(patches, rank=1),
     FindingKind(_kubernetes, is_for_minors=True),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.clusters.graph.graph import ClusterGraph
-from flux_upgrade.clusters.graph.walk import ClusterReads
+from flux_upgrade.clusters.graph.reads import ClusterReads
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import capped, first_few, printable, printable_lines
 
@@ -70,8 +70,8 @@ def _cluster(reads: ClusterReads) -> Iterator[str]:
     if reads.elsewhere:
         yield f"  from other sources: {first_few(reads.elsewhere, _MOST_NAMES)}"
     if reads.troubles:
-        yield "  could not be followed:"
-        yield from _limited([f"{_place(each.path, each.line)}: {each.message}" for each in reads.troubles])
+        yield f"  could not be followed{'' if reads.beyond is None else ', so every file counts as read'}:"
+        yield from _limited([f"{each.place}: {each.message}" for each in reads.troubles])
 
 
 def _below(reads: ClusterReads, parent: int, indent: str) -> Iterator[str]:
@@ -101,10 +101,6 @@ def _unread(graph: ClusterGraph) -> Iterator[str]:
 
 def _limited(lines: Sequence[str]) -> Iterator[str]:
     yield from (f"    {line}" for line in capped(lines, _MOST_LINES, "flux-upgrade inspect --graph --json"))
-
-
-def _place(path: str, line: int) -> str:
-    return f"{path}:{line}" if line else path
 
 
 def _cluster_value(reads: ClusterReads) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flux_upgrade.assessment.assessment import Assessment, ClusterBase
+from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import EarlierTries, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
@@ -37,6 +38,7 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
         **({"broken-files": _broken_files(impact)} if impact.broken_files else {}),
         **({"not-applied": impact.not_applied._asdict()} if impact.not_applied is not None else {}),
         "unread": list(impact.unread),
+        **({"unfollowed": unfollowed_value(impact.unfollowed)} if impact.unfollowed else {}),
         "earlier": None if isinstance(impact.earlier, Unknown) else _earlier(impact.earlier),
         "steps": list(impact.upgrade_path),
         "changes": None if isinstance(impact.changes, Unknown) else _changes(impact.changes),
@@ -53,6 +55,11 @@ def _crds_to_bring(impact: Assessment) -> list[dict[str, Any]]:
     return [
         {"crd": crd.name, "version": crd.stored, "patch": fields(crd, "path", "line")} for crd in impact.crds_to_bring
     ]
+
+
+def unfollowed_value(troubles: Sequence[Trouble]) -> list[dict[str, Any]]:
+    """Return steps that could not be followed, as each report has them."""
+    return [{"path": each.path, "line": each.line or None, "message": each.message} for each in troubles]
 
 
 def _base(base: ClusterBase) -> dict[str, Any]:

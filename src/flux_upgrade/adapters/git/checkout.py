@@ -35,17 +35,19 @@ class CheckoutLocation(NamedTuple):
     is_checkout: bool  # whether there is a `.git`
 
 
-def find(path: str) -> CheckoutLocation:
+def find(path: str, within: str = "") -> CheckoutLocation:
     """The checkout that holds ``path``, a file, a folder or something that is not there. Runs no Git.
 
-    The nearest ``.git`` wins, a folder with a HEAD or the file that worktrees and submodules have.
+    The nearest ``.git`` wins, a folder with a HEAD or the file that worktrees and submodules have. Without one, it is
+    the directory ``within`` if that holds ``path``.
     """
     real = os.path.realpath(path)
     start = root = real if os.path.isdir(real) else os.path.dirname(real)
     while not _is_root(root) and root != os.path.dirname(root):
         root = os.path.dirname(root)
     is_checkout = _is_root(root)
-    root = root if is_checkout else start
+    if not is_checkout:
+        root = os.path.realpath(within) if within and _is_below(start, os.path.realpath(within)) else start
     return CheckoutLocation(root, real[len(root) :].lstrip("/"), is_checkout)
 
 

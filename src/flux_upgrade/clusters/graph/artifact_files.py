@@ -25,6 +25,8 @@ _DEFAULTS = (
 )
 _MAY_BE_LEFT_OUT = re.compile(r"(?:^|/)(?:\.|appveyor|cloudbuild|codeship)")  # What these say of YAML files
 _NAME = ".sourceignore"
+HOLE = "\0"
+"""An unknown value in a path."""
 
 
 class ArtifactFiles:
@@ -40,6 +42,26 @@ class ArtifactFiles:
     def has(self, folder: str) -> bool:
         """Whether there is a YAML file in a folder or below it."""
         return next(self.tree.candidates(folder), None) is not None
+
+    def like(self, path: str) -> list[str]:
+        """Directories that a path with unknown values may be: a value has no ``/``, unless nothing is there without."""
+        parts = path.split(HOLE)
+        for value in ("[^/]+", ".*") if len(parts) > 1 else ():
+            fits = re.compile(value.join(map(re.escape, parts)))
+            if matching := [folder for folder in self._folders if fits.fullmatch(folder)]:
+                return matching
+        return [path] if len(parts) == 1 and self.has(path) else []
+
+    @cached_property
+    def _folders(self) -> list[str]:
+        """Directories that have YAML files in them or below, sorted."""
+        matching = set[str]()
+        for path in self.tree.candidates():
+            folder = posixpath.dirname(path)
+            while folder and folder not in matching:
+                matching.add(folder)
+                folder = posixpath.dirname(folder)
+        return sorted(matching)
 
     def _is_left_out(self, path: str, ignore: str | None) -> bool:
         if ignore is None and not self._own and not _MAY_BE_LEFT_OUT.search(path):

@@ -45,6 +45,21 @@ class Trouble(NamedTuple):
     path: str  # The file that leads there
     line: int  # 1-based
     message: str  # A sentence without markup
+    is_open: bool = False  # Whether it may lead to any file of the repository
+    is_outside: bool = False  # Whether it leads out of the tree, or may
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}{self.at_line}"
+
+    @property
+    def at_line(self) -> str:
+        return f":{self.line}" if self.line else ""
+
+    @property
+    def said(self) -> str:
+        """The message, with its effect."""
+        return f"{self.message}, so every file counts as read" if self.is_open else self.message
 
 
 @dataclass(frozen=True)
@@ -125,8 +140,9 @@ class Builds:
         """A kustomization; ``given``: what a component is for."""
         self._count += 1
         if of.folder in self._above or len(self._above) > _DEEPEST or self._count > _MOST:
-            why = "it leads back to itself" if of.folder in self._above else "there are too many below each other"
-            return given.plus(Build(troubles=(Trouble(of.path, 1, why),)))
+            is_loop = of.folder in self._above
+            why = "it leads back to itself" if is_loop else "there are too many below each other"
+            return given.plus(Build(troubles=(Trouble(of.path, 1, why, is_open=not is_loop),)))
         self._above.append(of.folder)
         build = given.plus(Build(frozenset([of.path])))
         try:
@@ -151,12 +167,15 @@ class Builds:
         try:
             path = of.joined(text)
         except CannotTell as error:
-            trouble = () if kustomization.is_remote(text) else (Trouble(of.path, line, error.message),)
-            return doubted.plus(Build(troubles=trouble))
+            trouble = Trouble(of.path, line, error.message, is_outside=True)
+            return doubted.plus(Build(troubles=() if kustomization.is_remote(text) else (trouble,)))
         found = self._file(path)
         if found.files:
             return build.plus(found)
         below = kustomization.read(self._tree, path)
+        if below is None and path in self._tree.kustomization_folders:
+            trouble = Trouble(of.path, line, f"the kustomization of {text} is not readable")
+            return doubted.plus(self._generated(path, None), Build(troubles=(trouble,)))
         if below is None:
             return doubted.plus(Build(troubles=(Trouble(of.path, line, f"there is no {text}"),)))
         if given is not None:

@@ -10,9 +10,9 @@ from flux_upgrade.model.text import repository_path
 
 _FLUX = b".toolkit.fluxcd.io/"
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")
-_SOURCES = ("GitRepository", "OCIRepository", "Bucket")
+SOURCES = ("GitRepository", "OCIRepository", "Bucket")
 INSTALLING = ("FluxInstance", "HelmRelease")  # Kinds that may install Flux, by the flux-operator
-KINDS = frozenset({"Kustomization", *INSTALLING, *_SOURCES, "ResourceSet", "List"})
+KINDS = frozenset({"Kustomization", *INSTALLING, *SOURCES, "ResourceSet", "List"})
 _OPERATOR = b"fluxcd.controlplane.io/"
 
 
@@ -89,7 +89,7 @@ def kustomization_of(data: Mapping[str, Any], default: str = "") -> FluxKustomiz
 def source_of(data: Mapping[str, Any], default: str = "") -> FluxSource | None:
     """None where it is something else. ``default``: the namespace of what states none."""
     group, kind = _kind(data)
-    if group != "source.toolkit.fluxcd.io" or kind not in _SOURCES:
+    if group != "source.toolkit.fluxcd.io" or kind not in SOURCES:
         return None
     spec = part(data, "spec")
     ignore = spec.get("ignore")
@@ -109,7 +109,7 @@ def chart_of(data: Mapping[str, Any], default: str = "") -> LocalChart | None:
     namespace, name = _name(data, default)
     chart = part(data, "spec", "chart", "spec")
     source = _source_key(part(chart, "sourceRef"), namespace)
-    if source.kind not in _SOURCES:
+    if source.kind not in SOURCES:
         return None
     values = chart.get("valuesFiles")
     files = tuple(map(str, values)) if isinstance(values, list) else ()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
 from flux_upgrade.clusters.graph.builds import Builds
 from flux_upgrade.clusters.graph.flux_objects import is_of_flux
+from flux_upgrade.clusters.graph.origins import Origins
 from flux_upgrade.clusters.graph.pushed import PushedArtifacts
-from flux_upgrade.clusters.graph.walk import ClusterReads, Root, Walk, normalized
+from flux_upgrade.clusters.graph.reads import ClusterReads, Root
+from flux_upgrade.clusters.graph.walk import Walk, normalized
 from flux_upgrade.model.text import is_below
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -20,24 +22,32 @@ class ClusterGraph:
     """The clusters of one repository, each with the files that Flux reads for it.
 
     ``roots``: name of a cluster → where Flux begins to read for it. ``urls``: the addresses of the repository.
-    ``is_all``: whether they are all clusters of the repository.
+    ``is_all``: whether they are all clusters of the repository. ``kept``: files that are never to be left out.
     """
 
     def __init__(
-        self, tree: Snapshot, roots: Mapping[str, Sequence[Root]], urls: Iterable[str] = (), *, is_all: bool = True
+        self,
+        tree: Snapshot,
+        roots: Mapping[str, Sequence[Root]],
+        urls: Iterable[str] = (),
+        *,
+        is_all: bool = True,
+        kept: Collection[str] = (),
     ) -> None:
         self._is_all = is_all
+        self.kept = frozenset(kept)
         self._tree, files = tree, ArtifactFiles(tree)
         builds, here = Builds(files), frozenset(map(normalized, urls))
         pushed = PushedArtifacts(tree, here)
+        origins = Origins(tree, pushed)
         self.clusters: tuple[ClusterReads, ...] = tuple(
-            Walk(files, builds, here, pushed).reads(name, found) if found else ClusterReads(name)
+            Walk(files, builds, here, pushed, origins).reads(name, found) if found else ClusterReads(name)
             for name, found in roots.items()
         )
 
     def readers(self, path: str) -> tuple[str, ...]:
         """The clusters that read a file; those of which nobody knows read every file."""
-        return tuple(each.name for each in self.clusters if not each.is_known or path in each.files)
+        return tuple(each.name for each in self.clusters if each.beyond is not None or path in each.files)
 
     @cached_property
     def unread(self) -> tuple[str, ...]:
@@ -50,7 +60,7 @@ class ClusterGraph:
 
         What Terraform applies is for any cluster.
         """
-        if not self._is_all or not self.clusters or not all(each.is_known for each in self.clusters):
+        if not self._is_all or not self.clusters or any(each.beyond is not None for each in self.clusters):
             return ()
         return tuple(path for path in paths if path not in self._read and not path.endswith(TERRAFORM_FILES))
 
@@ -61,16 +71,17 @@ class ClusterGraph:
     def ignore_patterns(self, paths: Iterable[str]) -> list[str]:
         """Entries for ``ignore`` in the config file that leave out files which no cluster reads, and no other.
 
-        A directory where nothing is read stands for all that is in it.
+        A directory where nothing is read stands for all that is in it. None covers what is kept.
         """
         found: dict[str, None] = {}
-        for path in paths:
+        stays = self._read | self.kept
+        for path in (each for each in paths if each not in self.kept):
             folder = posixpath.dirname(path)
-            if not folder or any(is_below(each, folder) for each in self._read):
+            if not folder or any(is_below(each, folder) for each in stays):
                 found[f"/{path}"] = None
                 continue
             above = posixpath.dirname(folder)
-            while above and not any(is_below(each, above) for each in self._read):
+            while above and not any(is_below(each, above) for each in stays):
                 folder, above = above, posixpath.dirname(above)
             found[f"/{folder}/"] = None
         return list(found)

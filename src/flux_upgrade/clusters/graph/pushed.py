@@ -38,14 +38,29 @@ class PushedArtifacts:
         folders = self._folders.get(url.removeprefix("oci://").rstrip("/").lower(), set())
         return next(iter(folders)) if len(folders) == 1 else None
 
+    def may_be(self, url: str) -> frozenset[str]:
+        """Return the directories that may be the root of the artifact at an address."""
+        address = url.removeprefix("oci://").rstrip("/").lower()
+        return frozenset(folder for pattern, folder in self._patterns if pattern.fullmatch(address))
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        """Patterns of addresses, for any value of their variables, and the directories that are pushed there."""
+        addresses = ((re.split(r"\0", _VARIABLE.sub("\0", url)), folder) for url, folder in self._all)
+        return [(re.compile(".*".join(map(re.escape, parts))), folder) for parts, folder in addresses]
+
     @cached_property
     def _folders(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for path in self._tree.named(_ENDS):
-            content = self._tree.content(path) if _FILES.fullmatch(path) else None
-            for url, folder in self._pushes(decoded(content or b"")):
-                found.setdefault(url, set()).add(folder)
+        for url, folder in self._all:
+            found.setdefault(url, set()).add(folder)
         return found
+
+    @cached_property
+    def _all(self) -> tuple[tuple[str, str], ...]:
+        """Addresses, and the directories that are pushed there."""
+        paths = filter(_FILES.fullmatch, self._tree.named(_ENDS))
+        return tuple(push for path in paths for push in self._pushes(decoded(self._tree.content(path) or b"")))
 
     def _pushes(self, text: str) -> Iterator[tuple[str, str]]:
         for match in _PUSH.finditer(text):
@@ -53,7 +68,7 @@ class PushedArtifacts:
             if url is not None and path is not None:
                 address = _TAG.sub("", self._put_in(url[1], text))
                 folder = self._put_in(path[1], text)
-                if "$" not in address + folder:
+                if "$" not in folder:
                     yield address.lower(), repository_path(folder)
 
     def _put_in(self, value: str, text: str) -> str:

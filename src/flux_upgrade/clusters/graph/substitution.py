@@ -14,6 +14,9 @@ from typing import Any
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)(?:(?P<op>:?[-=])(?P<default>[^{}]*))?\}")
 
 
+_LEFT = re.compile(r"\$\{[^}]*\}|<<.*?>>")
+
+
 def substituted(text: str, values: Mapping[str, str | None]) -> str:
     """With the values that are known put in. ``values``: None where there is one, and it is not in Git."""
 
@@ -34,6 +37,11 @@ def substituted_in(data: Any, values: Mapping[str, str | None]) -> Any:
 
 
 def unknown_in(text: str) -> str:
-    """The first variable that is left in a text; empty if there is none."""
-    match = re.search(r"\$\{\s*([^}]*)\}", text)
-    return match[1] if match else ""
+    """The first variable, or input of a ResourceSet, that is left in a text; empty if there is none."""
+    match = _LEFT.search(text)
+    return match[0] if match else ""
+
+
+def without_unknown(text: str, instead: str) -> str:
+    """Return a text with ``instead`` in the place of each variable and input that is left."""
+    return _LEFT.sub(instead, text)

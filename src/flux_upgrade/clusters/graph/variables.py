@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import value_sources
-from flux_upgrade.clusters.graph.walk import ClusterReads, Reconciliation
+from flux_upgrade.clusters.graph.reads import ClusterReads, Reconciliation
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import YAML
@@ -42,7 +42,10 @@ class Variables:
 
     def __init__(self, reads: ClusterReads, tree: Snapshot) -> None:
         self._reads, self._tree = reads, tree
-        self._of = {each.name: each for each in reads.reconciliations}
+        self._of: dict[str, Reconciliation] = {}
+        for step in reads.reconciliations:  # several have one name if the path is not in Git
+            same = self._of.get(step.name, step)
+            self._of[step.name] = step._replace(files=step.files | same.files)
 
     @cached_property
     def _keys(self) -> Mapping[tuple[str, str], frozenset[str]]:

@@ -3,87 +3,38 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
+from flux_upgrade.clusters.graph.artifact_files import HOLE, ArtifactFiles
 from flux_upgrade.clusters.graph.builds import Build, Builds, PlacedItem, Trouble
 from flux_upgrade.clusters.graph.flux_objects import (
     INSTALLING,
+    SOURCES,
     BuiltObject,
     FluxKustomization,
     FluxSource,
     LocalChart,
     SourceKey,
     chart_of,
-    inputs_of,
     is_suspended,
     kustomization_of,
-    resources_of,
     source_of,
     value_sources,
 )
-from flux_upgrade.clusters.graph.pushed import PushedArtifacts
-from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in
+from flux_upgrade.clusters.graph.origins import Origins
+from flux_upgrade.clusters.graph.path_troubles import called, path_trouble, spelled
+from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
+from flux_upgrade.clusters.graph.reads import ClusterReads, Reconciliation, Root
+from flux_upgrade.clusters.graph.resource_sets import templated
+from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in, without_unknown
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.kubernetes_objects import part
-from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.text import is_below, repository_path
 
 _MOST = 2_000  # Kustomizations of one cluster
-_INPUT = re.compile(r"<<-?\s*inputs\.([\w.]+)\s*-?>>")
-_TEMPLATE = "<<"
-_NO_SOURCE = SourceKey("", "", "")
-
-
-class Root(NamedTuple):
-    """Where Flux begins to read for a cluster."""
-
-    folder: str  # Relative to the repository's root; empty for the root
-    source: SourceKey  # What stands for this repository in the cluster
-    place: str  # What says so: a file, or a line of one
-    base: str = ""  # The directory that the source contains, if it is an artifact
-
-
-class Reconciliation(NamedTuple):
-    """A Kustomization that the cluster reconciles from this repository."""
-
-    name: str  # `flux-system/apps`; empty for the root itself
-    folder: str
-    parent: int  # Index of the one that built it; -1 for the root
-    files: frozenset[str] = frozenset()
-    spec: Mapping[str, Any] = {}  # With patches applied and variables substituted; empty for the root itself
-    source: SourceKey = _NO_SOURCE
-    path: str = ""  # Of the file that has it
-    line: int = 0  # 1-based, of its first line
-    is_suspended: bool = False  # `spec.suspend` of the Kustomization or of its source
-
-    @property
-    def post_build(self) -> Mapping[str, Any]:
-        return part(self.spec, "postBuild")
-
-
-class ClusterReads(NamedTuple):
-    """What Flux reads for one cluster."""
-
-    name: str
-    roots: tuple[Root, ...] = ()  # None: it reads the whole repository, as far as anybody knows
-    reconciliations: tuple[Reconciliation, ...] = ()
-    files: frozenset[str] = frozenset()
-    others: tuple[Reconciliation, ...] = ()  # From other sources than this repository, in the order of their names
-    troubles: tuple[Trouble, ...] = ()
-    installing: tuple[BuiltObject, ...] = ()
-
-    @property
-    def elsewhere(self) -> tuple[str, ...]:
-        """Names of the Kustomizations from other sources."""
-        return tuple(each.name for each in self.others)
-
-    @property
-    def is_known(self) -> bool:
-        return bool(self.roots)
 
 
 class _Found(NamedTuple):
@@ -102,8 +53,12 @@ def _reconciled(built: FluxKustomization, folder: str, parent: int, place: Place
 class Walk:
     """One cluster. ``urls``: the addresses of this repository, normalized; see ``normalized``."""
 
-    def __init__(self, files: ArtifactFiles, builds: Builds, urls: frozenset[str], pushed: PushedArtifacts) -> None:
-        self._files, self._builds, self._urls, self._pushed = files, builds, urls, pushed
+    def __init__(
+        self, files: ArtifactFiles, builds: Builds, urls: frozenset[str], pushed: PushedArtifacts, origins: Origins
+    ) -> None:
+        self._files, self._builds, self._pushed, self._origins = files, builds, pushed, origins
+        self._addresses = set(urls)
+        self._seen: dict[SourceKey, FluxSource] = {}
         self._here: dict[SourceKey, FluxSource | None] = {}  # Sources that are this repository
         self._bases: dict[SourceKey, str] = {}  # Of those that are artifacts: the directory that they are made of
         self._known: set[tuple[str, str]] = set()
@@ -115,19 +70,25 @@ class Walk:
         self._led_on: dict[tuple[int, str, frozenset[tuple[str, str | None]]], Build] = {}
         self._troubles: list[Trouble] = []
         self._installing: list[BuiltObject] = []
+        self._above = ""
 
     def reads(self, name: str, roots: Sequence[Root]) -> ClusterReads:
         """``name``: of the cluster, for people."""
         for root in roots:
             self._here[root.source] = None
-            self._bases[root.source] = root.base
+            self._bases[root.source], self._above = root.base, root.above
+            if root.url:
+                self._addresses.add(normalized(root.url))
             if self._files.has(root.folder):
                 self._begin(root)
             else:
-                self._troubles.append(Trouble(root.place, 0, f"there is no directory {root.folder} with YAML files"))
-        progress = True
-        while progress:
-            progress = self._follow()
+                message = f"there is no directory {root.folder} with YAML files"
+                self._troubles.append(Trouble(root.place, 0, message, is_open=True, is_outside=True))
+        while self._follow() or self._guess():
+            pass
+        for item in self._waiting:
+            if item.of.source.kind not in SOURCES:
+                self._trouble(item.place, f"{called(item.of)} comes from {spelled(item.of.source)}", is_open=True)
         troubles = dict.fromkeys(self._troubles)
         files = frozenset[str](self._charts).union(*(each.files for each in self._done))
         left = (
@@ -141,7 +102,7 @@ class Walk:
         return ClusterReads(name, tuple(roots), done, files, ordered, tuple(troubles), tuple(self._installing))
 
     def _is_suspended(self, step: Reconciliation) -> bool:
-        source = self._here[step.source]  # the source may be read after the Kustomization
+        source = self._here.get(step.source)  # it may be read after the Kustomization
         return step.is_suspended or (source is not None and source.is_suspended)
 
     def _begin(self, root: Root) -> None:
@@ -161,34 +122,69 @@ class Walk:
         waiting, self._waiting = self._waiting, []
         progress = False
         for each in waiting:
-            if each.of.source in self._here:
+            if self._is_here(each.of.source):
                 progress = True
-                if isinstance(each.of, LocalChart):
-                    self._chart(each.of, each.place)
-                else:
-                    self._reconcile(each.of, each)
+                self._take(each, (self._bases.get(each.of.source, ""),))
             else:
                 self._waiting.append(each)
         return progress
 
-    def _reconcile(self, of: FluxKustomization, found: _Found) -> None:
+    def _is_here(self, key: SourceKey) -> bool:
+        """Whether a source is this repository; its address may be found later than the source."""
+        source = self._seen.get(key)
+        if key not in self._here and source is not None and source.url and normalized(source.url) in self._addresses:
+            self._here[key] = source
+            if key.kind != ARTIFACT:
+                self._bases.setdefault(key, next(iter(self._bases.values()), ""))
+        return key in self._here
+
+    def _guess(self) -> bool:
+        """Follow what is from sources that may be this repository, where its path exists here."""
+        waiting, self._waiting = self._waiting, []
+        for item in waiting:
+            key, bases = item.of.source, tuple(dict.fromkeys((*self._bases.values(), "")))
+            is_source = key.kind in SOURCES
+            origin = self._origins.origin(key, self._seen.get(key), bases, is_addressed=bool(self._addresses))
+            if is_source and any(self._folders(item.of, (base,)) for base in origin.bases):
+                doubt = f"{called(item.of)} reads {item.of.path or './'} of {spelled(key)}, {origin.doubt}"
+                self._trouble(item.place, f"{doubt}: it counts as this repository")
+                self._take(item, origin.bases)
+            else:
+                self._waiting.append(item)
+        return len(self._waiting) < len(waiting)
+
+    def _take(self, item: _Found, bases: tuple[str, ...]) -> None:
+        """Follow an object. ``bases``: the directories that its source may contain."""
+        if isinstance(item.of, LocalChart):
+            self._chart(item.of, item.place, bases)
+        else:
+            self._reconcile(item.of, item, bases)
+
+    def _folders(self, reader: FluxKustomization | LocalChart, bases: Sequence[str]) -> list[str]:
+        """Return the directories of the tree that an object may read."""
+        path = repository_path(without_unknown(reader.path, HOLE))
+        if self._above:
+            if not is_below(path, self._above):
+                return []
+            path = path[len(self._above) + 1 :]
+        paths = [repository_path(posixpath.join(base, path)) for base in bases]
+        return list(dict.fromkeys(folder for path in paths for folder in self._files.like(path)))
+
+    def _reconcile(self, of: FluxKustomization, found: _Found, bases: Sequence[str]) -> None:
         key = of.namespace, of.name
         if key in self._known:
             return
         if len(self._known) >= _MOST:
-            self._trouble(found.place, f"more than {_MOST} Kustomizations")
+            self._trouble(found.place, f"more than {_MOST} Kustomizations", is_open=True)
             return
         self._known.add(key)
-        folder = repository_path(posixpath.join(self._bases.get(of.source, ""), of.folder))
-        if unknown := unknown_in(of.path):
-            self._trouble(found.place, f"{of.namespace}/{of.name} reads {of.path}, and ${{{unknown}}} is not in Git")
-        elif not self._files.has(folder):
-            self._trouble(found.place, f"{of.namespace}/{of.name} reads {folder}, which is not in this repository")
-        else:
+        folders = self._folders(of, bases)
+        self._troubles += path_trouble(of, found.place, self._above, is_there=bool(folders))
+        for folder in folders:
             self._built(_reconciled(of, folder, found.parent, found.place))
 
     def _built(self, step: Reconciliation) -> None:
-        spec, source = step.spec, self._here[step.source]
+        spec, source = step.spec, self._here.get(step.source)
         build = self._builds.of(step.folder, spec, source.ignore if source is not None else None)
         self._troubles += build.troubles
         index = len(self._done)
@@ -249,10 +245,13 @@ class Walk:
             base = self._pushed.folder_of(source.key, source.url)
             if base is not None:
                 self._bases[source.key] = base
-            if base is not None or (source.url and normalized(source.url) in self._urls) or source.key in self._here:
+            self._seen[source.key] = source
+            if base is not None or source.key in self._here:
                 self._here[source.key] = source
+                if source.url and source.key.kind != ARTIFACT and not unknown_in(source.url):
+                    self._addresses.add(normalized(source.url))
             return
-        for each in _templated(data):
+        for each in templated(data):
             self._lead_on(item, each, parent, {}, namespace)
         if item.current.kind in INSTALLING:
             self._installing.append(item.built(data))
@@ -260,36 +259,20 @@ class Walk:
         if of is not None:
             self._waiting.append(_Found(of, item, parent))
 
-    def _chart(self, of: LocalChart, place: PlacedItem) -> None:
-        folder = repository_path(of.path)
-        found = frozenset(self._files.yaml_below(folder))
-        if not found:
-            self._trouble(place, f"HelmRelease {of.release} installs {of.path}, which is not in this repository")
-        values = {repository_path(each) for each in of.values}
+    def _chart(self, of: LocalChart, place: PlacedItem, bases: Sequence[str]) -> None:
+        folders = self._folders(of, bases)
+        found = frozenset(path for folder in folders for path in self._files.yaml_below(folder))
+        self._troubles += path_trouble(of, place, self._above, is_there=bool(found))
+        values = {repository_path(posixpath.join(base, repository_path(each))) for each in of.values for base in bases}
         self._charts |= found | (values & set(self._files.tree.candidates()))
 
-    def _trouble(self, place: PlacedItem, message: str) -> None:
-        self._troubles.append(Trouble(place.path, place.line, message))
+    def _trouble(self, place: PlacedItem, message: str, *, is_open: bool = False) -> None:
+        self._troubles.append(Trouble(place.path, place.line, message, is_open))
 
 
 def _reads(of: FluxKustomization, root: Root) -> bool:
-    return repository_path(posixpath.join(root.base, of.folder)) == root.folder and of.source == root.source
-
-
-def _templated(data: Mapping[str, Any]) -> Iterator[Any]:
-    """The objects of a ResourceSet, for each of its inputs; those in which something is left to be put in, too."""
-    resources = resources_of(data)
-    for values in inputs_of(data) if resources else ():
-        for each in resources:
-            yield _put_in(each, values)
-
-
-def _put_in(data: Any, values: Mapping[str, Any]) -> Any:
-    if isinstance(data, str) and _TEMPLATE in data:
-        return _INPUT.sub(lambda match: str(values.get(match[1], match[0])), data)
-    if isinstance(data, dict):
-        return {key: _put_in(each, values) for key, each in data.items()}
-    return [_put_in(each, values) for each in data] if isinstance(data, list) else data
+    folder = posixpath.join(root.above, root.folder).rstrip("/")
+    return repository_path(posixpath.join(root.base, of.folder)) == folder and of.source == root.source
 
 
 def _data(item: Item) -> Any:

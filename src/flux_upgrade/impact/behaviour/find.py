@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator
 
+from flux_upgrade.clusters.graph.reads import ClusterReads
 from flux_upgrade.clusters.graph.variables import Variables
-from flux_upgrade.clusters.graph.walk import ClusterReads
 from flux_upgrade.impact.api_uses.flux_file import FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.behaviour.rules import BreakRule, Path, Span
 from flux_upgrade.impact.behaviour.table import BREAK_RULES

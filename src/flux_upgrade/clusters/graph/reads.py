@@ -1,0 +1,71 @@
+"""Values of the graph: roots, reconciliations, and what Flux reads for a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from flux_upgrade.clusters.graph.builds import Trouble
+from flux_upgrade.clusters.graph.flux_objects import BuiltObject, SourceKey
+from flux_upgrade.model.kubernetes_objects import part
+from flux_upgrade.model.unknown import Unknown
+
+_NO_SOURCE = SourceKey("", "", "")
+_NO_ROOT = Unknown("no file of the repository tells where Flux begins to read for the cluster")
+
+
+class Root(NamedTuple):
+    """Where Flux begins to read for a cluster."""
+
+    folder: str  # Relative to the repository's root; empty for the root
+    source: SourceKey  # What stands for this repository in the cluster
+    place: str  # What says so: a file, or a line of one
+    base: str = ""  # The directory that the source contains, if it is an artifact, or checked in there
+    url: str = ""  # Of the source; empty if only its object has it
+    above: str = ""  # The directory of the source that the tree is; empty: it is all of it
+
+
+class Reconciliation(NamedTuple):
+    """A Kustomization that the cluster reconciles from this repository."""
+
+    name: str  # `flux-system/apps`; empty for the root itself
+    folder: str
+    parent: int  # Index of the one that built it; -1 for the root
+    files: frozenset[str] = frozenset()
+    spec: Mapping[str, Any] = {}  # With patches applied and variables substituted; empty for the root itself
+    source: SourceKey = _NO_SOURCE
+    path: str = ""  # Of the file that has it
+    line: int = 0  # 1-based, of its first line
+    is_suspended: bool = False  # `spec.suspend` of the Kustomization or of its source
+
+    @property
+    def post_build(self) -> Mapping[str, Any]:
+        return part(self.spec, "postBuild")
+
+
+class ClusterReads(NamedTuple):
+    """What Flux reads for one cluster."""
+
+    name: str
+    roots: tuple[Root, ...] = ()  # None: it reads the whole repository, as far as anybody knows
+    reconciliations: tuple[Reconciliation, ...] = ()
+    files: frozenset[str] = frozenset()
+    others: tuple[Reconciliation, ...] = ()  # From other sources than this repository, in the order of their names
+    troubles: tuple[Trouble, ...] = ()
+    installing: tuple[BuiltObject, ...] = ()
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """Names of the Kustomizations from other sources."""
+        return tuple(each.name for each in self.others)
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.roots)
+
+    @property
+    def beyond(self) -> Unknown | None:
+        """The reason to count every other file as read; None: it reads no others."""
+        if not self.roots:
+            return _NO_ROOT
+        return next((Unknown(f"{each.place}: {each.message}") for each in self.troubles if each.is_open), None)
