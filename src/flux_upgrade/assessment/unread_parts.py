@@ -41,7 +41,7 @@ class UnreadPart(NamedTuple):
 
 def part_of(path: str, content: bytes, target: ReleaseApis) -> UnreadPart | None:
     """Return what ``find`` does not read of a file; None if it reads all that names Flux's APIs."""
-    file = find(path, content, target.groups) if may_be_cut(content) else None
+    file = find(path, content, target.groups) if may_be_cut(path, content) else None
     if file is None or not file.cuts:
         return None
     text, prefilter = decoded(content), Prefilter(target)

@@ -41,8 +41,8 @@ def _is_of_kubernetes(content: bytes) -> bool:
 
 def _may_be(word: str, path: str) -> bool:
     """Whether a word may be the path: a directory that is a variable, or that is left out, may be any."""
-    parts, own = re.split("/+", word), path.split("/")
+    parts, names = re.split("/+", word), path.split("/")
     known = [part for part in parts if part not in (".", "..", "")]
     after = next((at for at in range(len(known), 0, -1) if re.search(r"[$*?{}]", known[at - 1])), 0)
     last = known[after:]
-    return own[-len(last) :] == last or last[-len(own) :] == own
+    return names[-len(last) :] == last or last[-len(names) :] == names

@@ -111,9 +111,10 @@ def find(
     return FluxFile(path, content, *in_file, tuple(_apart(cuts)))
 
 
-def may_be_cut(content: bytes) -> bool:
+def may_be_cut(path: str, content: bytes) -> bool:
     """Return whether ``find`` may leave out uses of a file: a test that nearly all files fail at once."""
-    return content.count(b".toolkit.fluxcd.io") > _MOST_IN_BROKEN or content.count(b"\n---") >= MOST_DOCUMENTS
+    most = _MOST_IN_BROKEN if is_yaml(path) else _MOST
+    return content.count(b".toolkit.fluxcd.io") > most or content.count(b"\n---") >= MOST_DOCUMENTS
 
 
 def _cuts(structure: Structure) -> Iterator[Cut]:
