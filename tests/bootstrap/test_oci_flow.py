@@ -27,6 +27,7 @@ from flux_upgrade.model.errors import (
     Overtaken,
     RegistryUnavailable,
     ReleaseNotFound,
+    StoredVersionLost,
     Unreadable,
     UnsupportedRelease,
     UntrustedArchive,
@@ -192,10 +193,18 @@ def test_an_installation_keeps_its_version() -> None:
 
 def test_a_newer_version_that_is_named_is_taken() -> None:
     site = Site()
+    site.run(options("v2.8.7"))
+    outcome = site.run(options("v2.8.8"))
+    assert outcome.plan.manifest.shown == (FlagChange("version", "v2.8.7", "v2.8.8"),)
+    assert site.flux.files(TAG)[FILE] == manifest("v2.8.8")
+
+
+def test_a_newer_version_without_api_versions_that_may_be_stored_is_not() -> None:
+    site = Site()
     site.run(options("v2.8.8"))
-    outcome = site.run(options("v2.9.4"))
-    assert outcome.plan.manifest.shown == (FlagChange("version", "v2.8.8", "v2.9.4"),)
-    assert site.flux.files(TAG)[FILE] == manifest("v2.9.4")
+    with pytest.raises(StoredVersionLost):
+        site.run(options("v2.9.4"))
+    assert site.writes == []
 
 
 def test_an_older_version_is_not() -> None:

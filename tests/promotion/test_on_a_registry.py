@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from adapters.faulty_registry import Fault, FaultyRegistry
-from adapters.registries import PASSWORD, USERNAME, push_manifest
+from adapters.registries import PASSWORD, USERNAME, push, push_manifest
 from error_names import require_error
 from flows import manifest
 from flux_upgrade.model.errors import (
@@ -20,10 +21,11 @@ from flux_upgrade.model.errors import (
     NothingFound,
     NoWayBack,
     Overtaken,
+    StoredVersionLost,
     UntrustedArchive,
     UsageError,
 )
-from memory_registry import FILE, digest_of
+from memory_registry import FILE, digest_of, tar_of
 from promotion.program import Seen, Site, entries, listed_by_skopeo, skopeo
 from promotion.protected import Protected, registry_with_tokens
 
@@ -167,6 +169,23 @@ def test_a_rollback_without_a_way_back_says_where_to_go(site: Site, seen: Seen) 
     require_error(NoWayBack, ran.exit_code, ran.err)
     assert "--to" in ran.err
     assert seen.tags() == before
+
+
+def test_a_rollback_to_crds_that_the_api_server_may_reject_needs_a_flag(site: Site, seen: Seen) -> None:
+    older = {FILE: manifest("v2.8.7").replace(b"  - name: v1\n", b"  - name: v1beta9\n")}
+    digest = push(site.url, site.path, "older", gzip.compress(tar_of(older), mtime=0))
+    site.push("v2.8.8")
+    before = seen.digest()
+
+    for flags in ((), ("--dry-run",)):
+        ran = site.run("rollback", "--to=older", *flags)
+        require_error(StoredVersionLost, ran.exit_code, ran.err)
+        assert "GitRepository v1" in ran.err
+        assert seen.digest() == before
+    ran = site.run("rollback", "--to=older", "--accept-breaks")
+
+    assert ran.exit_code == 0, ran.err
+    assert seen.digest() == digest
 
 
 def test_a_tag_that_never_moves_is_not_moved(site: Site, seen: Seen) -> None:

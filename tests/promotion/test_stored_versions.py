@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 
 import pytest
 
 from flows import KUSTOMIZATION
+from flux_upgrade.artifacts.older_crds import require_stored, require_way_back
 from flux_upgrade.artifacts.promote import ArtifactOutcome, plan_rollback, roll_back
 from flux_upgrade.artifacts.pull import pull
 from flux_upgrade.artifacts.report_text import artifact_plan_text, artifact_text
-from flux_upgrade.artifacts.tag_history import history_of
+from flux_upgrade.artifacts.tag_history import TagState, history_of
 from flux_upgrade.impact.stored_versions.refused import release_of
 from flux_upgrade.manifests.options import InstallOptions
-from flux_upgrade.model.errors import RegistryUnavailable, UsageError
+from flux_upgrade.model.errors import RegistryUnavailable, StoredVersionLost, UsageError
 from flux_upgrade.model.oci import reference as names
 from flux_upgrade.planning.approvals import for_tag
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -244,7 +247,8 @@ def test_the_history_of_a_tag() -> None:
     assert channel.version == "v2.7.1"
 
     using = ports(channel.registry, channel.releases)
-    pasts = history_of(pull(ADDRESS, using), using)
+    pulled = pull(ADDRESS, using)
+    pasts = history_of(TagState(TAG, pulled.stored, pulled.tags), using.registry, using.spool)
 
     assert [(release_of(each.content), each.is_aside) for each in pasts.versions] == [
         ("v2.6.4", False),
@@ -252,3 +256,93 @@ def test_the_history_of_a_tag() -> None:
     ]
     assert pasts.versions[1].commit == rejected
     assert "does not record what production pointed to before" in str(pasts.missing)
+
+
+# -- back, and by a bootstrap
+
+
+def go_back(channel: Channel, to: str = "") -> None:
+    """Roll the tag back, if its clusters can follow."""
+    planned = plan_rollback(ADDRESS, to, channel.registry)
+    require_way_back(planned, channel.registry, io.BytesIO)
+    roll_back(planned, channel.registry)
+
+
+def refusal(channel: Channel, to: str = "") -> tuple[str, str]:
+    """Return why the tag stays, and what to do."""
+    before = channel.registry.named[TAG]
+    with pytest.raises(StoredVersionLost) as raised:
+        go_back(channel, to)
+    assert channel.registry.named[TAG] == before
+    return raised.value.message, raised.value.hint
+
+
+ONE_LATER: Versions = {"2.6": "v1beta2", "2.7": "v1 v1beta2", "2.8": "v1 v1beta2", "2.9": "v1"}
+
+
+def test_the_tag_does_not_go_back_to_crds_without_what_is_stored() -> None:
+    channel = Channel("v2.6.4", ONE_LATER)
+    channel.run(tags=ALL[:2])
+    assert channel.version == "v2.7.1"
+
+    message, hint = refusal(channel)
+
+    assert message.startswith(f"{ADDRESS} stays: the older release does not have API versions in which clusters may ")
+    assert "GitRepository v1" in message
+    assert hint == (
+        "choose a release that has them to go back to with --to; or run with --accept-breaks if no cluster has applied "
+        "v2.7.1"
+    )
+
+
+def test_the_tag_goes_back_to_crds_with_what_is_stored() -> None:
+    channel = Channel("v2.7.1", ONE_LATER)
+    channel.run(tags=ALL[:4])
+    assert channel.version == "v2.8.8"
+    go_back(channel)
+    assert channel.version == "v2.7.1"
+
+
+def test_what_ran_in_between_counts_until_it_was_migrated() -> None:
+    versions = {"2.6": "v1 v1beta1", "2.7": "v1beta2 v1 v1beta1", "2.8": "v1 v1beta2 v1beta1", "2.9": "v1"}
+    channel = Channel("v2.6.4", versions)
+    first = channel.registry.named[TAG]
+    channel.run(tags=ALL[:2])
+    channel.run(tags=ALL[:4])
+    assert channel.version == "v2.8.8"
+    message, hint = refusal(channel, first)
+    assert "GitRepository v1beta2" in message
+    assert hint == (
+        "run `flux migrate` with the Flux CLI 2.8 in every cluster that follows the tag, then run with --accept-breaks"
+    )
+
+
+def test_an_artifact_that_is_not_recorded_may_have_stored_anything() -> None:
+    versions = {"2.6": "v1", "2.7": "v1 v1beta2", "2.8": "v1 v1beta2", "2.9": "v1"}
+    channel = Channel("v2.6.4", versions)
+    channel.registry.named["kept"] = channel.registry.named[TAG]
+    channel.push("v2.7.1")
+    message, hint = refusal(channel, "kept")
+    assert "may lack API versions in which clusters have stored objects: the registry does not record" in message
+    assert hint == "run with --accept-breaks if no cluster has applied what the tag points to"
+
+
+def test_an_artifact_without_flux_is_unknown() -> None:
+    channel = Channel("v2.6.4")
+    channel.registry.named["kept"] = channel.registry.named[TAG]
+    channel.registry.add(TAG, {"app.yaml": b"kind: App\n"})
+    assert "has no readable Flux manifest" in refusal(channel, "kept")[0]
+
+
+@pytest.mark.parametrize(("begin", "is_refused"), [("v2.6.4", True), ("v2.8.8", True), ("v2.9.3", False)])
+def test_a_bootstrap_does_not_move_a_tag_past_what_may_be_stored(begin: str, *, is_refused: bool) -> None:
+    channel = Channel(begin)
+    using = ports(channel.registry, channel.releases)
+    new = using.regenerator.regenerate(InstallOptions("v2.9.4")).text.encode()
+    expected = pytest.raises(StoredVersionLost, match=r"stays: v2\.9\.4 ") if is_refused else nullcontext()
+    with expected as raised:
+        require_stored(pull(ADDRESS, using), new, "v2.9.4", using.registry, using.spool)
+    if raised is not None:
+        assert raised.value.hint == (
+            f"run `flux-upgrade upgrade {ADDRESS} --approve v2.9.4`, then run the bootstrap again"
+        )

@@ -7,7 +7,7 @@ review comes before a promotion, so the approval has to say that it ran.
 from __future__ import annotations
 
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
-from flux_upgrade.artifacts.tag_history import history_of
+from flux_upgrade.artifacts.tag_history import TagState, history_of
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import crd_list
 from flux_upgrade.impact.impact import Stored
@@ -35,7 +35,9 @@ def held_until_migrated(plan: Plan, target: PlannedTarget, pulled: Pulled, ports
             continue
         impact = decision.impact._replace(by_tag=True, stored=_stored(decision, pulled, _UNREAD))
         if decision.approved and _may_be_lost(impact.stored):
-            impact = impact._replace(stored=_stored(decision, pulled, history_of(pulled, ports)))
+            state = TagState(pulled.address.tag, pulled.stored, pulled.tags)
+            history = history_of(state, ports.registry, ports.spool)
+            impact = impact._replace(stored=_stored(decision, pulled, history))
         judged = _judged(decision._replace(impact=impact), impact, target.terms.feedback, pulled)
         decisions.append(judged)
         impacts.pop(judged.bump_kind, None)

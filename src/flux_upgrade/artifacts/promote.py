@@ -157,6 +157,7 @@ class Rollback(NamedTuple):
     wanted: StoredManifest
     rejected: str  # The release of Flux that is not to be proposed again, a tag; empty where it is not known
     noted: str  # The tag that `current` gets, so that the next run knows; empty where there is one already
+    tags: tuple[str, ...]  # All tags of the repository
 
 
 def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) -> Rollback:
@@ -190,7 +191,7 @@ def plan_rollback(address: Address, back_to: str, registry: ArtifactRegistry) ->
             hint=f"run `flux-upgrade upgrade {address} --approve {older}`",
         )
     noted = names.rejected(address.tag, version, current.digest)
-    return Rollback(address, current, wanted, version, "" if noted in tags else noted)
+    return Rollback(address, current, wanted, version, "" if noted in tags else noted, tags)
 
 
 def roll_back(planned: Rollback, registry: ArtifactRegistry) -> None:

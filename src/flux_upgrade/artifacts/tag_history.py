@@ -5,9 +5,10 @@ The tag ``….before-…``, or the annotation `flux-upgrade.previous`, leads fro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
 
-from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, yaml_files
+from flux_upgrade.artifacts.pull import yaml_files
 from flux_upgrade.impact.stored_versions.refused import installed_crds
 from flux_upgrade.model.errors import FluxUpgradeError, NothingFound
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
@@ -23,32 +24,45 @@ _SHOWN = len("sha256:") + 12  # Characters of a digest
 _CRD = b"CustomResourceDefinition"
 
 
-def history_of(pulled: Pulled, ports: ArtifactPorts) -> FileRevisions:
-    """Return what a tag pointed to before ``pulled``, oldest first, back to the last `flux migrate` that was confirmed.
+class TagState(NamedTuple):
+    """A tag, and what it points to."""
 
-    What the tag was rolled back from is aside. Raises nothing: ``missing`` says what the registry does not have.
+    tag: str
+    stored: StoredManifest
+    tags: tuple[str, ...]  # All tags of its repository
+
+
+def history_of(
+    state: TagState, registry: ArtifactRegistry, spool: Callable[[], BinaryIO], until: str = ""
+) -> FileRevisions:
+    """Return what a tag pointed to before, oldest first, back to the last `flux migrate` that was confirmed.
+
+    What the tag was rolled back from is aside. ``until``: digest of the oldest artifact that counts; empty: all count.
+    Raises nothing: ``missing`` says what the registry does not have.
     """
     newest_first: list[FileRevision] = []
     rolled_back: list[FileRevision] = []
     missing = None
     try:
-        for tag in names.rejected_artifacts(pulled.tags, pulled.address.tag):
-            revision = _revision(_manifest(tag, ports.registry), ports)
-            rolled_back.append(revision._replace(is_aside=True))
-        for stored in _before(pulled, ports.registry):
-            revision = _revision(stored, ports)
-            newest_first.append(revision)
+        for tag in names.rejected_artifacts(state.tags, state.tag):
+            stored = _manifest(tag, registry)
+            content = flux_manifest(stored, registry, spool)
+            rolled_back.append(FileRevision(stored.digest, "", content, is_aside=True))
+        for stored in _before(state, registry):
+            newest_first.append(FileRevision(stored.digest, "", flux_manifest(stored, registry, spool)))
+            if stored.digest == until:
+                break
     except FluxUpgradeError as error:
         missing = Unknown(error.message)
     return FileRevisions((*reversed(newest_first), *rolled_back), missing)
 
 
-def _before(pulled: Pulled, registry: ArtifactRegistry) -> Iterator[StoredManifest]:
+def _before(state: TagState, registry: ArtifactRegistry) -> Iterator[StoredManifest]:
     """Yield what a tag pointed to, newest first. Raises NothingFound where that is not recorded."""
-    tag, stored, seen = pulled.address.tag, pulled.stored, {pulled.stored.digest}
+    tag, stored, seen = state.tag, state.stored, {state.stored.digest}
     while len(seen) <= _MOST:
         note = names.before(tag, stored.digest)
-        reference = note if note in pulled.tags else parse(stored).annotations.get(PREVIOUS, "")
+        reference = note if note in state.tags else parse(stored).annotations.get(PREVIOUS, "")
         if not reference:
             raise NothingFound(f"the registry does not record what {tag} pointed to before {stored.digest[:_SHOWN]}")
         stored = _manifest(reference, registry)
@@ -56,7 +70,7 @@ def _before(pulled: Pulled, registry: ArtifactRegistry) -> Iterator[StoredManife
             raise NothingFound(f"the registry does not record what {tag} pointed to first")
         seen.add(stored.digest)
         yield stored
-        if names.migrated(tag, stored.digest) in pulled.tags:
+        if names.migrated(tag, stored.digest) in state.tags:
             return
     raise NothingFound(f"{tag} pointed to more than {_MOST} artifacts before")
 
@@ -68,13 +82,13 @@ def _manifest(reference: str, registry: ArtifactRegistry) -> StoredManifest:
     return stored
 
 
-def _revision(stored: StoredManifest, ports: ArtifactPorts) -> FileRevision:
+def flux_manifest(stored: StoredManifest, registry: ArtifactRegistry, spool: Callable[[], BinaryIO]) -> bytes:
     """Read the CRDs of an artifact. Raises NothingFound for one without, and what ``pull`` raises."""
     layers = parse(stored).layers
     content = b""
     if layers:
-        with ports.registry.blob(layers[0]) as blob, ports.spool() as file, temporary_file_errors():
+        with registry.blob(layers[0]) as blob, spool() as file, temporary_file_errors():
             content = b"\n---\n".join(text for _, text in yaml_files(inflate(blob, file)) if _CRD in text)
     if installed_crds(content) is None:
         raise NothingFound(f"{stored.digest[:_SHOWN]} has no readable Flux manifest")
-    return FileRevision(stored.digest, "", content)
+    return content

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import NamedTuple
 
+from flux_upgrade.artifacts.older_crds import require_stored
 from flux_upgrade.artifacts.promote import keep, move, note
 from flux_upgrade.artifacts.promotion_plan import manifest_with, other_than_its_name
 from flux_upgrade.artifacts.pull import ArtifactPorts, pull
@@ -72,8 +73,8 @@ def plan_oci(
     ``options``: with ``oci``; where ``install.version`` is empty, what is there stays, and else the newest
     stable release is taken. ``kustomization``: as ``kustomization_of`` gives it; None: none was named, what
     is there stays. ``ports.registry``: of the artifact with Flux; ``cluster``: of the cluster's own, if one
-    is named. Raises UsageError, AlreadyBootstrapped, UnsupportedRelease; what ``RenderedComponents`` and
-    ``ArtifactRegistry`` raise.
+    is named. Raises UsageError, AlreadyBootstrapped, StoredVersionLost, UnsupportedRelease; what
+    ``RenderedComponents`` and ``ArtifactRegistry`` raise.
     """
     addresses = addresses_of(options)
     if options.install.version:
@@ -87,6 +88,7 @@ def plan_oci(
         packed = pack(files)
     else:
         manifest, files, packed = desired_artifact(existing, options.install, kustomization, components)
+        require_stored(existing.pulled, manifest.content, manifest.version, ports.registry, ports.spool)
     version, flux, overlay = manifest.version, None, None
     if packed is not None:
         flux = flux_artifact(packed, version, ports.commit_of(version), existing, ports.now)

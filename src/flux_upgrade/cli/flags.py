@@ -240,6 +240,7 @@ def declare_rollback(parser: argparse.ArgumentParser) -> None:
     arguments = {
         "path": place("ADDRESS", "tag of the artifact, oci://HOST/REPOSITORY:TAG", default=""),
         "--to": text("REFERENCE", "tag or digest to go back to (default: the digest before the last promotion)"),
+        "--accept-breaks": switch("move the tag even if the API server may reject the older CRDs"),
         **DRY_RUN,
         **REGISTRY,
         **ACCESS,

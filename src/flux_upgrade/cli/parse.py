@@ -307,7 +307,7 @@ def _rollback(args: Namespace) -> RollbackOptions:
         raise UsageError(
             "rollback needs the tag of an artifact", hint="use oci://HOST/REPOSITORY:TAG; in Git, revert the commit"
         )
-    return RollbackOptions(artifact, args.to, args.dry_run)
+    return RollbackOptions(artifact, args.to, args.dry_run, args.accept_breaks)
 
 
 def _fleet(args: Namespace) -> FleetOptions:

@@ -170,6 +170,10 @@ class NoWayBack(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="no-way-bac
     """The tag has no previous digest to roll back to."""
 
 
+class StoredVersionLost(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="stored-version-lost"):
+    """The tag stays: the API server may reject the CRDs, which lack API versions that clusters may have stored."""
+
+
 class AlreadyBootstrapped(FluxUpgradeError, exit_code=ExitCode.NEEDS_YOU, slug="already-bootstrapped"):
     """Another Flux already reconciles the path or the cluster. Nothing was written."""
 
