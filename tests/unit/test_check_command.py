@@ -59,7 +59,7 @@ def test_what_is_not_read_is_counted_by_its_text_and_does_not_pass(tmp_path: Pat
     assert "a.yaml is not read to its end: line 5998: more than 2,000 documents in one file" in ran.err
     assert ran.out.splitlines() == [
         "looked at 2000 manifests in 2 files",
-        "nothing that was read uses an API version that v2.9.4 does not serve",
+        "nothing that was checked uses an API version that v2.9.4 does not serve",
         "also 120 uses in the text of 1 file not read to the end",
     ]
     report = run(tmp_path, source, "check", "--json").value

@@ -12,7 +12,7 @@ from flux_upgrade.assessment.coverage import Coverage
 from flux_upgrade.assessment.repository import RepositoryAssessment
 from flux_upgrade.assessment.running import manifest_apis
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
-from flux_upgrade.impact.migrate.result import HARMLESS, Left, Migrated, Move, Reason
+from flux_upgrade.impact.migrate.result import NOT_MANIFESTS, Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
@@ -62,7 +62,7 @@ class ApiUsesReport(NamedTuple):
         if each.use.place is UsePlace.METRIC:
             return False
         if isinstance(each, Left):
-            return each.reason not in HARMLESS
+            return each.reason not in NOT_MANIFESTS
         return each.use.path not in self.moved
 
     def place(self, path: str) -> str:
@@ -103,6 +103,8 @@ def sentence(found: ApiUsesReport, each: Move | Left) -> str:
         return f"{what}{today}: `flux-upgrade migrate` changes it to {each.to}"
     if each.reason is Reason.TEXT:
         return f"{what}, but only text mentions it: nothing breaks"
+    if each.reason is Reason.UNCHECKED:
+        return f"{what}: not checked: a script or a program may apply it"
     if each.reason is Reason.UNREAD:
         return f"{what}, but no cluster reads this file: nothing breaks"
     return f"{what}: {each.reason}: {each.detail} {each.hint}".rstrip()
@@ -152,7 +154,8 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         count = counted(len(removed), "use")
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
     elif found.assessed.coverage.manifests:
-        nothing = "nothing that was read" if found.assessed.by_text else "nothing"
+        is_all = not (found.assessed.by_text or _unchecked(uses))
+        nothing = "nothing" if is_all else "nothing that was checked"
         yield f"{nothing} uses an API version that {target} does not serve"
     if metrics:
         yield f"also {counted(metrics, 'kind')} in kube-state-metrics to change: metrics end, and nothing else breaks"
@@ -161,6 +164,8 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield f"also {counted(sum(counts), 'use')} in the text of {counted(len(counts), 'file')} not read to the end"
     if texts:
         yield f"also {counted(texts, 'mention')} in text, where nothing breaks"
+    if unchecked := _unchecked(uses):
+        yield f"not checked: {counted(unchecked, 'object')} in scripts or programs, which may apply them"
     if unreadable:
         yield f"also {counted(unreadable, 'mention')} in invalid YAML, which Flux cannot apply"
     if unread:
@@ -189,6 +194,10 @@ def _harmless(uses: Assessment) -> Iterator[int]:
     """Yield how many uses are in texts, in what is no YAML, in files that no cluster reads, and in metrics."""
     reasons = [each.reason for each in uses.lefts]
     yield from map(reasons.count, (Reason.TEXT, Reason.UNREADABLE, Reason.UNREAD, Reason.METRIC))
+
+
+def _unchecked(uses: Assessment) -> int:
+    return sum(left.reason is Reason.UNCHECKED for left in uses.lefts)
 
 
 def _age(version: str) -> tuple[bool, tuple[object, ...], str]:
@@ -261,6 +270,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
             "by-hand": len(by_hand),
             "texts": texts,
             "unreadable": unreadable,
+            "unchecked": _unchecked(uses),
             "unread": unread,
             "metrics": metrics,
             "by-text": sum(known_or(count, 0) for count in assessed.by_text.values()),
@@ -286,7 +296,7 @@ def line_annotations(found: ApiUsesReport) -> Iterator[Annotation]:
         title = f"{found.assessed.target} does not serve {api(each.use)}"
         yield Annotation(Level.ERROR, printable(sentence(found, each)), title, each.use.path, each.use.line)
     for left in found.uses.lefts:
-        if left.ends:
+        if left.ends or left.reason is Reason.UNCHECKED:
             title = f"{found.assessed.target} does not serve {api(left.use)}"
             yield Annotation(Level.WARNING, printable(sentence(found, left)), title, left.use.path, left.use.line)
     for hit in hits(found.uses, Version(found.assessed.target), TEXT):

@@ -19,6 +19,7 @@ class UsePlace(StrEnum):
     REFERENCE = "reference"  # An `apiVersion` by which a resource refers to another: a health check, a dependency
     METRIC = "metric"  # `group` and `version` of a kind that kube-state-metrics watches: see `mappings.py`
     TEXT = "text"  # part of a text: the data of a ConfigMap, documentation, a comment
+    SCRIPT = "script"  # Object in a script or a program, which may apply it
     TEMPLATE = "template"  # in a document that is no YAML before something has been put in
 
 

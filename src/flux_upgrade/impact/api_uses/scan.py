@@ -42,6 +42,7 @@ _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
 _PUT_IN = re.compile(r"%\{|\[%|\[\[")
 """How further templates begin: Terraform's, and those of Go and Jinja with other delimiters."""
 _KEY = re.compile(r"\b(?:apiVersion|group)\W{1,6}$")
+_OBJECT = re.compile(r"""\bapi_?version\\?["']?\s*[:=]\s*\\?["']?$""", re.IGNORECASE)
 _CAPABILITY = re.compile(r"\.Capabilities\.[^\n]*$")  # https://helm.sh/docs/chart_template_guide/builtin_objects/
 _TERRAFORM = (".tf", ".tofu")
 _TERRAFORM_RESOURCES = ("kubernetes_manifest", "kubectl_manifest")
@@ -161,7 +162,17 @@ def is_yaml(path: str) -> bool:
 
 def _in_text(path: str, file: Passage, mentions: Iterable[Mention], why: str) -> Iterator[ApiUse]:
     """Those of a file that is no YAML, or what is left of one that is."""
-    return (_use(path, file, each, UsePlace.TEXT, why) for each in mentions if not each.is_put_in)
+    is_program = not is_yaml(path) and not path.endswith(DOCUMENTS)
+    for mention in mentions:
+        if not mention.is_put_in:
+            use = _use(path, file, mention, UsePlace.TEXT, why)
+            yield use._replace(place=UsePlace.SCRIPT) if is_program and _is_object(file.text, use, mention) else use
+
+
+def _is_object(text: str, use: ApiUse, mention: Mention) -> bool:
+    """Return whether a mention is the `apiVersion` of an object with a kind, and no comment."""
+    before = text[beginning_of_line(text, mention.begin) : mention.begin]
+    return bool(use.kind and _OBJECT.search(before)) and not is_commented(text, use.start)
 
 
 def _by_terraform(file: Passage, uses: Iterable[ApiUse]) -> Iterator[ApiUse]:

@@ -25,6 +25,7 @@ from flux_upgrade.snapshot.passages import Passage
 from flux_upgrade.snapshot.yaml_places import Step, Value, YamlDocument, documents, documents_of
 
 _MANIFEST = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*(?:apiVersion|kind|metadata):\s")
+_APPLIES = re.compile(r"\bkubectl\b[^\n]*\b(?:apply|create|patch|replace)\b")
 _OTHERS = "another program reads it and must support the new version"
 _UNFOLLOWED = "its text has line breaks or escapes that cannot be followed"
 
@@ -191,7 +192,8 @@ class Structure:
                 what = NamedVersion(node, each.group, each.version, UsePlace.REFERENCE, Subject(kind), _OTHERS)
             else:
                 who = subject(self.file.text, each.begin, each.end)
-                what = NamedVersion(node, each.group, each.version, UsePlace.TEXT, who, "it is part of a text")
+                place = UsePlace.SCRIPT if who.kind and _APPLIES.search(node.value) else UsePlace.TEXT
+                what = NamedVersion(node, each.group, each.version, place, who, "it is part of a text")
             self._add(spot, each, what)
 
     def _add(self, spot: _PendingNode, mention: Mention, each: NamedVersion) -> None:

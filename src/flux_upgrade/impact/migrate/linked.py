@@ -22,6 +22,7 @@ from flux_upgrade.snapshot.kustomize_files import NAMES, patches_in
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object, is_variable
 
+_TEXTS = (UsePlace.TEXT, UsePlace.SCRIPT)
 _PATCHING = (UsePlace.PATCH, UsePlace.TARGET)
 _NAME = "Give the target a name."
 _ONE_NAME = re.compile(r"[\w.-]+")
@@ -129,7 +130,7 @@ class _Settling:
 
     def settled(self) -> tuple[Migrated, ...]:
         """The files again, those that stay as they were being the same."""
-        lefts = [left for file in self._files for left in file.lefts if left.use.place is not UsePlace.TEXT]
+        lefts = [left for file in self._files for left in file.lefts if left.use.place not in _TEXTS]
         # Of what is left for another's sake, the other is reported.
         staying = [(left.use, left) for left in lefts]
         staying += [(move.use, self._take(move, detail, _NAME)) for move, detail in [*self._widened()]]

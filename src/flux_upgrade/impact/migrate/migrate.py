@@ -57,9 +57,15 @@ def migrate(file: FluxFile, apis: Apis) -> Migrated | None:
     )
 
 
+_TEXTS: dict[UsePlace, tuple[Reason, str, str]] = {
+    UsePlace.TEXT: (Reason.TEXT, "It is part of a text that is not applied from here.", ""),
+    UsePlace.SCRIPT: (Reason.UNCHECKED, "A script or a program may apply it.", "Change it there if it is applied."),
+}
+
+
 def _moved(file: FluxFile, use: ApiUse, apis: Apis) -> Move | Left:
-    if use.place is UsePlace.TEXT:
-        return Left(use, Reason.TEXT, "It is part of a text that is not applied from here.")
+    if use.place in _TEXTS:
+        return Left(use, *_TEXTS[use.place])
     if use.place is UsePlace.TEMPLATE:
         is_odd = use.is_unreadable
         return Left(use, Reason.UNREADABLE, _sentence(use.why), _MEND) if is_odd else in_template(file, use)

@@ -21,9 +21,11 @@ class Reason(StrEnum):
     METRIC = "metric"  # kube-state-metrics exports nothing about the objects then; nothing else breaks
     UNREADABLE = "unreadable"  # It stands in what is no valid YAML and no template either: nothing can apply it today
     UNREAD = "unread"  # no cluster reads the file
+    UNCHECKED = "unchecked"  # A script or a program may apply it
 
 
 HARMLESS = (Reason.TEXT, Reason.UNREADABLE, Reason.UNREAD)  # an upgrade breaks none of these
+NOT_MANIFESTS = (*HARMLESS, Reason.UNCHECKED)  # Reasons that do not hold an upgrade
 
 
 NO_METRICS = "kube-state-metrics then exports no metrics of these objects."
@@ -61,7 +63,7 @@ class Left(NamedTuple):
 
     @property
     def blocks(self) -> bool:
-        return self.reason not in (*HARMLESS, Reason.METRIC) and not self.is_broken_already
+        return self.reason not in (*NOT_MANIFESTS, Reason.METRIC) and not self.is_broken_already
 
     @property
     def ends(self) -> bool:
@@ -102,8 +104,11 @@ class Migrated(NamedTuple):
 
     def unread(self) -> Migrated:
         """The same file, if no cluster reads it: nothing in it breaks, and nothing is moved."""
-        uses = [*(move.use for move in self.moves), *(left.use for left in self.lefts if left.reason not in HARMLESS)]
-        harmless = (left for left in self.lefts if left.reason in HARMLESS)
+        uses = [
+            *(move.use for move in self.moves),
+            *(left.use for left in self.lefts if left.reason not in NOT_MANIFESTS),
+        ]
+        harmless = (left for left in self.lefts if left.reason in NOT_MANIFESTS)
         lefts = (*harmless, *(Left(use, Reason.UNREAD, "No cluster reads this file.") for use in uses))
         return self._replace(moves=(), lefts=tuple(sorted(lefts, key=lambda left: left.use.start)))
 

@@ -159,9 +159,13 @@ def _left(view: View) -> Iterator[str]:
     found = [(each, left_finding(each).worded(MARKDOWN)) for each in _lefts(view)]
     blocking = [line for each, line in found if each.blocks]
     texts = [line for each, line in found if each.reason is Reason.TEXT]
+    unchecked = [line for each, line in found if each.reason is Reason.UNCHECKED]
     broken = [line for each, line in found if is_broken_already(each)]
     yield from view.listed(f"**Not migrated:** change these yourself before {view.proposal.target}", blocking)
     yield from view.listed("**Not migrated, and already broken today**", broken)
+    if unchecked:
+        title = f"{counted(len(unchecked), 'object')} in scripts or programs, not checked"
+        yield fold(title, bullets(view.limited(unchecked)))
     if texts:
         yield fold(f"{counted(len(texts), 'mention')} in texts, left as they are", bullets(view.limited(texts)))
 
