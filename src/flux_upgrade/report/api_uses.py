@@ -142,7 +142,6 @@ def _block(found: ApiUsesReport, file: Migrated) -> Iterator[str]:
 
 def _summary(found: ApiUsesReport) -> Iterator[str]:
     target, uses, by_hand = found.assessed.target, found.uses, found.by_hand
-    texts, unreadable, unread, metrics = _harmless(uses)
     yield _looked_at(found.assessed.coverage)
     removed: tuple[Move | Left, ...] = (*uses.moves, *by_hand)
     if removed:
@@ -154,9 +153,20 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         count = counted(len(removed), "use")
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"
     elif found.assessed.coverage.manifests:
-        is_all = not (found.assessed.by_text or _unchecked(uses))
+        is_all = not (found.assessed.by_text or found.assessed.outside or _unchecked(uses))
         nothing = "nothing" if is_all else "nothing that was checked"
         yield f"{nothing} uses an API version that {target} does not serve"
+    yield from _others(found)
+    yield from _not_followed(found)
+    if found.assessed.ignored:
+        files = counted(found.assessed.ignored, "file")
+        yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
+
+
+def _others(found: ApiUsesReport) -> Iterator[str]:
+    """Yield what does not count as a use: metrics, texts, and what was not checked."""
+    uses = found.uses
+    texts, unreadable, unread, metrics = _harmless(uses)
     if metrics:
         yield f"also {counted(metrics, 'kind')} in kube-state-metrics to change: metrics end, and nothing else breaks"
     if found.assessed.by_text:
@@ -173,13 +183,13 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield "To leave these files out, add to the config file:"
         yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.assessed.unread))
         yield "To migrate these files too, use --include=all."
+
+
+def _not_followed(found: ApiUsesReport) -> Iterator[str]:
     troubles = found.assessed.unfollowed
     yield from (f"not followed: {found.place(each.path)}{each.at_line}: {each.said}" for each in troubles[:_MOST])
     if len(troubles) > _MOST:
         yield f"not followed: {counted(len(troubles) - _MOST, 'more step')}: see `flux-upgrade inspect --graph`"
-    if found.assessed.ignored:
-        files = counted(found.assessed.ignored, "file")
-        yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
 
 
 def _looked_at(coverage: Coverage) -> str:
