@@ -28,16 +28,15 @@ if TYPE_CHECKING:
     from flux_upgrade.snapshot.snapshot import Snapshot
 
 _OURS = {
-    # Kind → the names that flux2 has in manifests/ (bases, rbac, policies), v2.0.0 to v2.9.4
-    "CustomResourceDefinition": re.compile(r".+\.toolkit\.fluxcd\.io"),
-    "Deployment": re.compile("|".join(COMPONENTS)),
-    "ServiceAccount": re.compile("|".join(COMPONENTS)),
-    "Service": re.compile("source-controller|notification-controller|webhook-receiver|source-watcher"),
-    "ClusterRole": re.compile("crd-controller.*|flux-edit.*|flux-view.*"),
-    "ClusterRoleBinding": re.compile("crd-controller.*|cluster-reconciler.*"),
-    "NetworkPolicy": re.compile("allow-egress|allow-scraping|allow-webhooks"),
-    "ResourceQuota": re.compile("critical-pods.*"),
-    "Namespace": re.compile(".*"),
+    # Kind → how the names begin that flux2 has in manifests/ (bases, rbac, policies), v2.0.0 to v2.9.4
+    "Deployment": COMPONENTS,
+    "ServiceAccount": COMPONENTS,
+    "Service": ("source-controller", "notification-controller", "webhook-receiver", "source-watcher"),
+    "ClusterRole": ("crd-controller", "flux-edit", "flux-view"),
+    "ClusterRoleBinding": ("crd-controller", "cluster-reconciler"),
+    "NetworkPolicy": ("allow-egress", "allow-scraping", "allow-webhooks"),
+    "ResourceQuota": ("critical-pods",),
+    "Namespace": ("",),
 }
 _MARKS = tuple(each.encode() for each in (PART_OF, INSTANCE, ".toolkit.fluxcd.io"))
 _NEEDED = frozenset({"CustomResourceDefinition", "Deployment", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"})
@@ -208,8 +207,8 @@ class PartFinder:
 
 def _is_ours(document: Document) -> bool:
     key = document.key
-    names = _OURS.get(key.kind)
-    if names is None or names.fullmatch(key.name) is None:
+    is_crd = key.kind == "CustomResourceDefinition" and key.name.endswith(".toolkit.fluxcd.io")
+    if not is_crd and not key.name.startswith(_OURS.get(key.kind, ("/",))):
         return False
     is_labelled = PART_OF in document.text or INSTANCE in document.text
-    return (is_labelled or key.kind == "CustomResourceDefinition") and not is_dump(document)
+    return (is_labelled or is_crd) and not is_dump(document)
