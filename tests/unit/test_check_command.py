@@ -89,6 +89,28 @@ def test_a_large_file_without_flux_is_known_well_enough(tmp_path: Path, source: 
     assert run(tmp_path, source, "check").code == 0
 
 
+HELMFILE = """\
+repositories:
+- {name: cp, url: ghcr.io/controlplaneio-fluxcd/charts, oci: true}
+releases:
+- name: flux
+  namespace: flux-system
+  chart: cp/flux-instance
+  values:
+  - values/{{ .Environment.Name }}.yaml
+"""
+
+
+@pytest.mark.parametrize(("count", "code"), [(100, 0), (101, 3)])
+def test_a_release_that_too_many_files_may_set(count: int, code: int, tmp_path: Path, source: Path) -> None:
+    values = "instance:\n  distribution:\n    version: 2.8.8\n"
+    files = {f"values/e{index}.yaml": values for index in range(count)}
+    ran = run(plant(tmp_path, {**files, "helmfile.yaml": HELMFILE, "a.yaml": POD}), source, "check")
+    assert ran.code == code
+    assert ("helmfile.yaml:4: the release of this flux-instance is unknown" in ran.err) is bool(code)
+    assert ("which are too many to read" in ran.err) is bool(code)
+
+
 def test_texts_alone_pass(tmp_path: Path, source: Path) -> None:
     ran = run(plant(tmp_path, {"a.md": f"# Sources\n\n{resource()}", "b.yaml": POD}), source, "check")
     assert (ran.code, ran.err) == (0, "")

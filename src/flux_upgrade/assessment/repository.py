@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_i
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.crds import ReleaseApis
-from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.errors import FluxUpgradeError, Unread, Unreadable
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
@@ -107,7 +107,7 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         found.unverified,
         tuple(pin.place(pin.path) for pin in pins if pin.held and pin.held.reason is HoldReason.HOST_NOT_ALLOWED),
         Assessment(files=files, breaks=hits),
-        {**dict(suspected.unread), **{path: part.error for path, part in parts.items()}},
+        {**dict(suspected.unread), **{path: part.error for path, part in parts.items()}, **dict(_cut(pins))},
         patterns,
         {path: part.uses for path, part in parts.items()},
         suspected.coverage,
@@ -158,6 +158,14 @@ def _behaviour(
     kustomizations = (path for path in paths if posixpath.basename(path) in NAMES)
     gates = gates_in(filter(None, map(evidence.tree.content, kustomizations)))
     return find_breaks(find_files(evidence.tree, target.groups, paths), oldest.tag, target.tag, gates)
+
+
+def _cut(pins: Iterable[Pin]) -> Iterator[tuple[str, Unreadable]]:
+    """Yield the version references whose release is unknown because too much may set it."""
+    for pin in pins:
+        if pin.is_cut and pin.role is not Role.REPORTED:
+            message = f"{pin.place(pin.path)}: the release of this {pin.kind} is unknown: {pin.reason}"
+            yield pin.path, Unreadable(message, hint=pin.hint, why=Unread.TOO_LARGE)
 
 
 def _members(pins: Iterable[Pin]) -> list[Member]:

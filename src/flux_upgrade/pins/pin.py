@@ -80,6 +80,7 @@ class Pin(NamedTuple):
     held: Hold | None = None  # What kept it from being looked at; None: nothing
     components: tuple[str, ...] | None = None  # Those that the pin names; None: it may install all of them
     details: object = None  # What the kind's `change` has to know; of no concern to anybody else
+    is_cut: bool = False  # Whether its version may be in what is left out because it is too much
     proof: Proof = NO_PROOF  # Of a vendored manifest: what it really is
     parts: tuple[Part, ...] = ()  # The files of an installation in several files; empty if it is in one
 

@@ -197,7 +197,7 @@ def _without_version(distribution: Distribution, context: PinContext) -> Pin:
         reason = f"its version may be set in {distribution.unread}"
         if distribution.is_rendered:
             return pin._replace(role=Role.REPORTED, reason=reason, hint=_RENDERED)
-        return pin._replace(reason=reason, hint=f"set {distribution.field}.version")
+        return pin._replace(reason=reason, hint=f"set {distribution.field}.version", is_cut=distribution.is_cut)
     default = _range(pin, distribution, CHART_RANGE, context)
     if default.state is PinState.UNKNOWN:
         return default

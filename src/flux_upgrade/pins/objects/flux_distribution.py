@@ -14,7 +14,7 @@ from flux_upgrade.pins.formats.config_maps import ABSENT, ConfigMaps
 from flux_upgrade.pins.formats.ranges import folder_of, is_nothing
 from flux_upgrade.pins.formats.resource_sets import inputs, made
 from flux_upgrade.pins.objects.chart_place import last
-from flux_upgrade.pins.objects.release_values import Layer, Stated, Unread, ValuesSource, layers
+from flux_upgrade.pins.objects.release_values import TOO_MANY, Layer, Stated, Unread, ValuesSource, layers
 from flux_upgrade.pins.pin import SyncSource
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Step, dotted, is_variable
@@ -50,6 +50,7 @@ class Distribution(NamedTuple):
     """Values that cannot be looked at, and why, in words; they may state what is stated nowhere else."""
     overriding: str = ""  # Those of `unread` that go before the version
     is_rendered: bool = False  # Whether some of `unread` is a template, which says more when it is rendered
+    is_cut: bool = False  # Whether some of `unread` is left out because it is too much
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
     operator: OperatorRelease | None = None  # What its manifests come from without `artifact`; None: that is unknown
 
@@ -169,7 +170,9 @@ def of_layers(owner: str, file: File, line: int, layered: Sequence[Layer], above
     unread = [each for each in layered if isinstance(each, Unread)]
     without = takewhile(lambda each: not each.stated(*above, "distribution", "version"), layered)
     before = [each for each in without if isinstance(each, Unread)]
-    return found._replace(of_chart=True, unread=_listed(unread), overriding=_listed(before) if found.version else "")
+    is_cut = any(each.reason == TOO_MANY for each in unread)
+    overriding = _listed(before) if found.version else ""
+    return found._replace(of_chart=True, unread=_listed(unread), overriding=overriding, is_cut=is_cut)
 
 
 def _listed(unread: Sequence[Unread]) -> str:

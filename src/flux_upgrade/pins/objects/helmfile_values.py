@@ -91,6 +91,7 @@ class HelmfileValues:
                 of_chart=True,
                 unread=", and ".join(f"{name}, {why}" for name, why in unread),
                 is_rendered=any(why == TEMPLATE for _, why in unread),
+                is_cut=any(why == TOO_MANY for _, why in unread),
             )
 
     def _layers(self, release: HelmfileRelease) -> Iterator[list[_Read]]:
