@@ -58,6 +58,8 @@ def test_a_report_of_each_action_is_valid(report: Any) -> None:
         "unreadable": 0,
         "unread": 0,
         "metrics": 0,
+        "by-text": 0,
+        "unchecked": 0,
         "breaking": 1,
     }
     assert (report["target"], report["running"], report["unknown"]) == ("v2.9.4", ["v2.8.8"], [])

@@ -30,7 +30,8 @@ VARIABLE = re.compile(
     r"|GITLAB|HELM|INPUT|JENKINS|PROW|RUNNER|SSH|TEAMCITY|TF|TRAVIS|XDG)_[A-Z_]*"
     r"|BUILDKITE|CI|CIRCLECI|DRONE|KUBECONFIG|SEMAPHORE|TRAVIS)[\"']"
 )
-SINCE_CLASSES = (errors.UntrustedConfig, errors.StoredVersionLost)  # They never had an exit code of their own
+SINCE_CLASSES = (errors.UntrustedConfig, errors.StoredVersionLost, errors.NotLookedAt)
+"""They never had an exit code of their own."""
 NEVER_MET = (errors.DraftsUnavailable, errors.LimitReached)
 """An issue is opened instead, or a pull request is held as `limited`. Each shares the code of another class."""
 

@@ -34,6 +34,9 @@ SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
 IMPACT = ("impact", "place", "use", "stored", "refused", "break", "overlay", "finding", "kubernetes", "changes")
+AT_TIMES = ("unfollowed", "base", "identical-to", "crds-to-bring", "broken-files", "not-applied")
+"""Fields of an impact that are there if they say something."""
+
 OURS = ("drift", "installation", "decision", "reported", "artifact", "pushed", "migration", "crd-change", *IMPACT)
 
 
@@ -149,7 +152,7 @@ def test_every_enumeration_is_the_programs() -> None:
 def test_every_object_of_ours_is_closed_and_asks_for_all_of_its_fields() -> None:
     for name in OURS:
         assert DEFINITIONS[name]["additionalProperties"] is False
-        at_times = ("base", "identical-to") if name == "impact" else ()
+        at_times = AT_TIMES if name == "impact" else ()
         always = [each for each in DEFINITIONS[name]["properties"] if each not in at_times]
         assert DEFINITIONS[name]["required"] == always, name
 

@@ -272,7 +272,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         "breaks": list(map(hit_value, uses.breaks)),
         "failures": [_failure(found, path, error) for path, error in found.failures.items()],
         "unread": list(assessed.unread),
-        **({"unfollowed": unfollowed_value(assessed.unfollowed)} if assessed.unfollowed else {}),
+        "unfollowed": unfollowed_value(assessed.unfollowed),
         "ignored": assessed.ignored,
         "looked-at": {"manifests": assessed.coverage.manifests, "files": assessed.coverage.files},
         "counts": {

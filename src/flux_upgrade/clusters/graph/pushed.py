@@ -59,7 +59,7 @@ class PushedArtifacts:
     @cached_property
     def _all(self) -> tuple[tuple[str, str], ...]:
         """Addresses, and the directories that are pushed there."""
-        paths = filter(_FILES.fullmatch, self._tree.named(_ENDS))
+        paths = (path for path in self._tree.named(_ENDS) if _FILES.fullmatch(path))
         return tuple(push for path in paths for push in self._pushes(decoded(self._tree.content(path) or b"")))
 
     def _pushes(self, text: str) -> Iterator[tuple[str, str]]:

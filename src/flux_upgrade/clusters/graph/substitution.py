@@ -14,7 +14,7 @@ from typing import Any
 _VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)(?:(?P<op>:?[-=])(?P<default>[^{}]*))?\}")
 
 
-_LEFT = re.compile(r"\$\{[^}]*\}|<<.*?>>")
+_LEFT = re.compile(r"\$\{[^{}]*\}|<<[^<>]*>>")
 
 
 def substituted(text: str, values: Mapping[str, str | None]) -> str:
@@ -44,4 +44,7 @@ def unknown_in(text: str) -> str:
 
 def without_unknown(text: str, instead: str) -> str:
     """Return a text with ``instead`` in the place of each variable and input that is left."""
-    return _LEFT.sub(instead, text)
+    count = 1
+    while count:  # a default may have a variable, too
+        text, count = _LEFT.subn(instead, text)
+    return text
