@@ -42,7 +42,7 @@ _MARKS = tuple(each.encode() for each in (PART_OF, INSTANCE, ".toolkit.fluxcd.io
 _NEEDED = frozenset({"CustomResourceDefinition", "Deployment", "ServiceAccount", "ClusterRole", "ClusterRoleBinding"})
 _APART = "its CRDs are not in the kustomization or directory that has its controllers"
 _TOGETHER = "list all of them in one kustomization, or upgrade them together yourself"
-_ONE = "keep one of them, or put each installation into a directory of its own"
+_ONE = "keep one of them, or put each installation into a separate directory"
 _KIND = re.compile(rb"^kind: *[\"']?(\w+)", re.MULTILINE)
 
 
