@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from flux_upgrade.clusters.clusters import COPIES
-from flux_upgrade.model.errors import Downgrade, FluxUpgradeError
+from flux_upgrade.model.errors import Downgrade, FluxUpgradeError, Unverified
 from flux_upgrade.model.versions import Release, Version
+from flux_upgrade.pins import before_flux_2
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import kind_of
 from flux_upgrade.pins.formats.ranges import allows
@@ -16,6 +17,8 @@ from flux_upgrade.planning.plan import Plan, PlannedTarget, Upgrade
 from flux_upgrade.policy.decision import Bump, BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide
+
+_OLDEST_MAJOR = 2  # Upgrades begin with it
 
 
 class PinPlanner:
@@ -133,6 +136,10 @@ def _unmovable(pin: Pin, lead: Plan | None) -> Hold | None:
         return Hold(HoldReason.FLOATING, pin.reason, pin.hint)
     if not pin.is_movable or Version.parse(pin.version) is None:
         return Hold(HoldReason.UNSUPPORTED_PIN, pin.reason or f"{pin.raw} is not a Flux release", pin.hint)
+    if pin.role is Role.INSTALLS and Version(pin.version).numbers[0] < _OLDEST_MAJOR:
+        is_copy = lead is not None and pin.kind in COPIES
+        hold = Hold(HoldReason.UNVERIFIED, before_flux_2.older(pin.version), before_flux_2.IN_FILE, Unverified)
+        return None if is_copy else hold
     if pin.role is Role.OPERATOR and lead is None:
         detail = f"it supports Flux up to {pin.version}, but no file of its cluster selects a Flux version"
         hint = "move the file into its cluster's directory, or update the version yourself"

@@ -334,7 +334,7 @@ class HoldReason(StrEnum):
     )
     UNVERIFIED = (
         "unverified",
-        "The manifest could not be verified against any Flux release (Flux v0, a development build, `install.yaml`).",
+        "The manifest could not be verified against any Flux release (Flux v0, a development build, `install.yaml`). Or another version reference names Flux v0.",
         "Follow the message. It names the step for the case.",
         Effect(raised=(errors.Unverified,), holds_cluster=True),
     )

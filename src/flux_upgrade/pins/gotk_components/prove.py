@@ -26,6 +26,7 @@ from flux_upgrade.model.errors import (
     UsageError,
 )
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins import before_flux_2
 from flux_upgrade.pins.regenerate import Regenerator
 
 _MOST_BODIES = 3
@@ -174,12 +175,7 @@ class Candidates:
 
     def _require(self, version: str) -> None:
         if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
-            raise UnsupportedRelease(
-                f"Flux {version} is older than v2.0.0",
-                # Flux v2.0.0 release notes: v1 of GitRepository, Kustomization and Receiver alone.
-                hint="upgrade to v2.0.0 with the Flux CLI first (https://fluxcd.io/flux/installation/upgrade/), and "
-                "leave HelmRepository at v1beta2: v2.0.0 does not serve v1 of it",
-            )
+            raise UnsupportedRelease(before_flux_2.older(version), hint=before_flux_2.BY_CLI)
         if not _TAG.fullmatch(version):
             raise UnsupportedRelease(
                 f"'{version}' is a development build, not a Flux release",
