@@ -31,7 +31,7 @@ VARIABLE = re.compile(
     r"|BUILDKITE|CI|CIRCLECI|DRONE|KUBECONFIG|SEMAPHORE|TRAVIS)[\"']"
 )
 SINCE_CLASSES = (errors.UntrustedConfig, errors.StoredVersionLost, errors.NotLookedAt)
-"""They never had an exit code of their own."""
+"""Errors that always shared the exit code of a class."""
 NEVER_MET = (errors.DraftsUnavailable, errors.LimitReached)
 """An issue is opened instead, or a pull request is held as `limited`. Each shares the code of another class."""
 

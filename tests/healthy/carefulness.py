@@ -22,7 +22,7 @@ BLOCKED = (
 
 
 class Rank(IntEnum):
-    NOTHING = 0  # It is up to date, or as it should be
+    NOTHING = 0  # Up to date, or as expected
     READY = 1
     READY_WITH_ACTION = 2
     WAITS = 3  # For an approval, or for a time

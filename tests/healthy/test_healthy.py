@@ -1,4 +1,4 @@
-"""How much more careful the program has become where nothing is wrong, by its decisions about healthy repositories.
+"""Decisions about healthy repositories, compared with those of an earlier commit.
 
 A program that holds everything is careful, too. `decisions.json` has what an earlier commit decided: see `record.py`.
 """
@@ -51,7 +51,9 @@ def _beyond_limits(comparisons: list[Comparison]) -> Iterator[str]:
 def _lost_auto_merges(comparisons: list[Comparison]) -> Iterator[str]:
     lost = (comparison for comparison in comparisons if comparison.loses_auto_merge)
     return (
-        f"loses auto-merge and does not say why: {each}" for each in lost if not (each.now.actions or each.now.reason)
+        f"loses auto-merge and does not say why: {change}"
+        for change in lost
+        if not (change.now.actions or change.now.reason)
     )
 
 

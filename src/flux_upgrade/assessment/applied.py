@@ -1,4 +1,4 @@
-"""Whether Flux applies the manifest, so that a merge changes the cluster."""
+"""Manifests that Flux does not apply, so that a merge changes nothing in the cluster."""
 
 from __future__ import annotations
 

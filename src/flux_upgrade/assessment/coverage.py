@@ -1,7 +1,8 @@
-"""How much of a repository is searched: its Kubernetes manifests, counted almost without parsing."""
+"""Count the Kubernetes manifests of a repository, almost without parsing them."""
 
 from __future__ import annotations
 
+import codecs
 import posixpath
 import re
 from typing import NamedTuple
@@ -19,7 +20,7 @@ _OTHERWISE = re.compile(rb"""\A\s*[{\[]|^[{"']|^---[ \t]+[^#\s]|^kind:[ \t]*["']
 class Coverage(NamedTuple):
     manifests: int = 0  # Kubernetes manifests
     files: int = 0  # Files with at least one of them
-    of_flux: int = 0  # Of these files, those that name an API group of Flux
+    of_flux: int = 0  # Files that also name an API group of Flux
 
     def plus(self, manifests: int, *, is_of_flux: bool) -> Coverage:
         """Add a file with so many manifests."""
@@ -32,6 +33,7 @@ def manifests_in(path: str, content: bytes) -> int:
     """Count the Kubernetes manifests of a file. A template counts for what it shows; a kustomization needs no kind."""
     if not is_yaml(path):
         return 0
+    content = content.removeprefix(codecs.BOM_UTF8)
     if _KEY in content and _OTHERWISE.search(content):
         return sum(resource.has("apiVersion") for resource in readable(content))
     count = len(_PLAIN.findall(content)) if _KEY in content else 0

@@ -87,7 +87,7 @@ class RollbackOptions(NamedTuple):
     artifact: Address
     to: str  # A tag or a digest; empty: what there was before
     is_dry: bool
-    accepts_breaks: bool = False  # Whether the tag moves although the API server may reject the older CRDs
+    accepts_breaks: bool = False  # Move the tag although the API server may reject the older CRDs
 
 
 class FleetOptions(NamedTuple):

@@ -28,7 +28,7 @@ class FileRevisions(NamedTuple):
     versions: tuple[FileRevision, ...] = ()
     """Oldest first, the present one too; a content that came back is there again."""
     missing: Unknown | None = None  # Why there may be older ones: a shallow checkout, no repository; None: all are here
-    has_gaps: bool = False  # Whether newer ones may be missing as well
+    has_gaps: bool = False  # Newer ones may be missing as well
 
     @property
     def gap(self) -> Unknown | None:

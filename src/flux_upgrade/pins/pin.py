@@ -59,7 +59,7 @@ class Pin(NamedTuple):
 
     path: str  # Relative to the tree's root, with `/`
     kind: str  # `NAME` of the kind's module; `install` for Flux's install.yaml
-    content: bytes  # Of the whole file; of an installation in several files, of all of them joined
+    content: bytes  # The whole file; for an installation in several files, all of them joined
     line: int = 0  # 1-based: where the version stands; 0 for a manifest, which is a version throughout
     where: str = ""  # Which place of the file, in the words of its format: `FluxInstance flux, distribution.version`
     raw: str = ""  # The raw value: what stands in the file, without quotes; empty if nothing does
@@ -80,7 +80,7 @@ class Pin(NamedTuple):
     held: Hold | None = None  # What kept it from being looked at; None: nothing
     components: tuple[str, ...] | None = None  # Those that the pin names; None: it may install all of them
     details: object = None  # What the kind's `change` has to know; of no concern to anybody else
-    is_cut: bool = False  # Whether its version may be in what is left out because it is too much
+    is_cut: bool = False  # The version may be in what is left out because it is too much
     proof: Proof = NO_PROOF  # Of a vendored manifest: what it really is
     parts: tuple[Part, ...] = ()  # The files of an installation in several files; empty if it is in one
 

@@ -45,8 +45,8 @@ class Trouble(NamedTuple):
     path: str  # The file that leads there
     line: int  # 1-based
     message: str  # A sentence without markup
-    is_open: bool = False  # Whether it may lead to any file of the repository
-    is_outside: bool = False  # Whether it leads out of the tree, or may
+    is_open: bool = False  # May lead to any file of the repository
+    is_outside: bool = False  # Leads out of the tree, or may
 
     @property
     def place(self) -> str:

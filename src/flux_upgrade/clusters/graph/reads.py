@@ -15,13 +15,13 @@ _NO_ROOT = Unknown("no file of the repository tells where Flux begins to read fo
 
 
 class Root(NamedTuple):
-    """Where Flux begins to read for a cluster."""
+    """The directory in which Flux begins to read for a cluster."""
 
     folder: str  # Relative to the repository's root; empty for the root
     source: SourceKey  # What stands for this repository in the cluster
     place: str  # What says so: a file, or a line of one
     base: str = ""  # The directory that the source contains, if it is an artifact, or checked in there
-    url: str = ""  # Of the source; empty if only its object has it
+    url: str = ""  # The address of the source; empty if only its object has it
     above: str = ""  # The directory of the source that the tree is; empty: it is all of it
 
 
@@ -34,7 +34,7 @@ class Reconciliation(NamedTuple):
     files: frozenset[str] = frozenset()
     spec: Mapping[str, Any] = {}  # With patches applied and variables substituted; empty for the root itself
     source: SourceKey = _NO_SOURCE
-    path: str = ""  # Of the file that has it
+    path: str = ""  # The file that has it
     line: int = 0  # 1-based, of its first line
     is_suspended: bool = False  # `spec.suspend` of the Kustomization or of its source
 

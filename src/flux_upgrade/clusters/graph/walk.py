@@ -102,7 +102,7 @@ class Walk:
         return ClusterReads(name, tuple(roots), done, files, ordered, tuple(troubles), tuple(self._installing))
 
     def _is_suspended(self, step: Reconciliation) -> bool:
-        source = self._here.get(step.source)  # it may be read after the Kustomization
+        source = self._here.get(step.source)  # the source may be read later
         return step.is_suspended or (source is not None and source.is_suspended)
 
     def _begin(self, root: Root) -> None:

@@ -1,4 +1,4 @@
-"""Whether a program, a pipeline or a playbook names a manifest, so that it may apply it."""
+"""Programs, pipelines and playbooks that name a manifest, and so may apply it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAMS = (
 """Endings of the names of files that may apply a manifest: no documentation, and no list of files to ignore."""
 
 _BOTS = re.compile(r"renovate|dependabot|pre-commit|flux-upgrade|lint|\.sops\.|codecov|CODEOWNERS|package-lock")
-_COMMENT = re.compile(r"^\s*(?:#|//).*$", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?:#|//).*$", re.MULTILINE)
 _APPLIES = re.compile(r"\b(?:apply|create|replace|kubernetes|kubectl|k8s|fileset|src|file)\b.*")
 _WORD = r"[\w./${}*?-]*"
 

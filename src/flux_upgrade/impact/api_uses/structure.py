@@ -37,7 +37,7 @@ class UnreadableSpan(NamedTuple):
     end: int
     message: str
     is_yaml: bool = True  # whether others may read it
-    is_rest: bool = False  # Whether the file has too many documents before it
+    is_rest: bool = False  # After more documents than are read of a file
 
 
 class _PendingNode(NamedTuple):

@@ -1,4 +1,4 @@
-"""Whether the CRDs that are built serve what the controllers of the release read.
+"""CRDs that are built without the version that the controllers of the release read.
 
 A controller reads the version that its release stores: the API packages of Flux have ``+kubebuilder:storageversion``
 on the version that the controllers import (github.com/fluxcd/helm-controller api/v2/helmrelease_types.go).

@@ -53,7 +53,7 @@ class LeftOut(NamedTuple):
 
     name: str  # `helmreleases.helm.toolkit.fluxcd.io`
     stored: str  # The version that the release stores
-    path: str  # Of the patch that removes the CRD
+    path: str  # The file of the patch that removes the CRD
     line: int  # 1-based: where it begins
 
 

@@ -1,4 +1,4 @@
-"""Which files of a repository are one installation together: those of a kustomization, or of a directory without one.
+"""Find the files that are one installation together: those of a kustomization, or of a directory without one.
 
 Flux builds a directory without a `kustomization.yaml` of all manifests in it and below it:
 https://fluxcd.io/flux/components/kustomize/kustomizations/#generating-a-kustomizationyaml-file.
@@ -51,7 +51,7 @@ class Parts(NamedTuple):
 
     parts: tuple[Part, ...]  # By path
     main: str  # Path of the file that has a controller
-    problem: Unreadable | None = None  # Why they cannot be taken together
+    problem: Unreadable | None = None  # The reason not to take them together
 
 
 class PartFinder:

@@ -42,7 +42,7 @@ class Distribution(NamedTuple):
     artifact: Stated | None
     registry: Stated | None
     folder: str | None  # The folder that the cluster is reconciled from, as `Pin.folder`
-    namespace: str = ""  # Of the FluxInstance; empty if it is not stated
+    namespace: str = ""  # The namespace of the FluxInstance; empty if it is not stated
     sync_name: str = ""  # `sync.name`; empty if it is not stated
     sync_url: str = ""  # `sync.url`; empty if it is not stated, or unknown
     of_chart: bool = False
@@ -50,7 +50,7 @@ class Distribution(NamedTuple):
     """Values that cannot be looked at, and why, in words; they may state what is stated nowhere else."""
     overriding: str = ""  # Those of `unread` that go before the version
     is_rendered: bool = False  # Whether some of `unread` is a template, which says more when it is rendered
-    is_cut: bool = False  # Whether some of `unread` is left out because it is too much
+    is_cut: bool = False  # Some of `unread` is left out because it is too much
     is_disabled: bool = False  # Whether the annotation `fluxcd.controlplane.io/reconcile` is `disabled`
     operator: OperatorRelease | None = None  # What its manifests come from without `artifact`; None: that is unknown
 
