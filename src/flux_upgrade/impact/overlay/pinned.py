@@ -40,7 +40,7 @@ class Pinned(NamedTuple):
     entry: Location = _NOWHERE  # Of a remote base, in the first of them that is evaluated
     components: tuple[str, ...] = ()  # Empty: all of the release, or of its artifact
     is_artifact: bool = False  # Of the artifact flux-manifests
-    source: SourceKey | None = None  # Of Flux, with the manifest; None: the manifest comes from the repository itself
+    source: SourceKey | None = None  # The source of the manifest; None: this repository itself
     namespace: str = _USUAL
     is_migrated: bool = False
     """The flux-operator migrates stored objects once a release is ready: from 0.9.0
