@@ -74,17 +74,17 @@ def finish(options: ApiUsesOptions, found: ApiUsesReport, text: str, console: Co
     return exit_code([error for error, _, _ in failures])
 
 
-def _failures(options: ApiUsesOptions, found: ApiUsesReport) -> Iterator[tuple[type[FluxUpgradeError], str, str]]:
+def _failures(options: ApiUsesOptions, report: ApiUsesReport) -> Iterator[tuple[type[FluxUpgradeError], str, str]]:
     """Yield what the report as a whole fails for: the error, its message and its hint."""
-    if found.assessed.outside:
+    if report.assessed.outside:
         message = f"the clusters read files outside of {options.path}, and those were not looked at"
         yield NotLookedAt, message, "run it at the root of the repository, or in a Git checkout"
-    if found.breaking:
-        uses = counted(len(found.breaking), "use")
-        message = f"{uses} of API versions that {found.assessed.target} does not serve"
-        yield ApiRemoved, message, remedy(found)
-    if found.is_empty:
+    if report.breaking:
+        uses = counted(len(report.breaking), "use")
+        message = f"{uses} of API versions that {report.assessed.target} does not serve"
+        yield ApiRemoved, message, remedy(report)
+    if report.is_empty:
         hint = "run it in the root of the repository, or set a directory or a file with manifests"
-        if found.assessed.ignored:
+        if report.assessed.ignored:
             hint = "remove what excludes the manifests from `ignore` in the config file"
-        yield NothingFound, f"no Kubernetes manifest found in {options.path}", hint
+        yield NothingFound, f"no Kubernetes manifest report in {options.path}", hint

@@ -129,8 +129,8 @@ def _rewritten(
         if new == document.text:
             continue
         if begin < 0 or (kept is None and len(manifest.documents) == 1):
-            what = "cannot be changed safely" if kept is not None else "would be left without an object"
-            raise Unreadable(f"{part.path} {what}", hint="put the objects of this file into another one")
+            fault = "cannot be changed safely" if kept is not None else "would be left without an object"
+            raise Unreadable(f"{part.path} {fault}", hint="put the objects of this file into another one")
         pieces += [text[end:begin], new]
         end = begin + len(document.text)
         if kept is None:

@@ -163,14 +163,14 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
 
 
-def _others(found: ApiUsesReport) -> Iterator[str]:
+def _others(report: ApiUsesReport) -> Iterator[str]:
     """Yield what does not count as a use: metrics, texts, and what was not checked."""
-    uses = found.uses
+    uses = report.uses
     texts, unreadable, unread, metrics = _harmless(uses)
     if metrics:
         yield f"also {counted(metrics, 'kind')} in kube-state-metrics to change: metrics end, and nothing else breaks"
-    if found.assessed.by_text:
-        counts = [known_or(count, 0) for count in found.assessed.by_text.values()]
+    if report.assessed.by_text:
+        counts = [known_or(count, 0) for count in report.assessed.by_text.values()]
         yield f"also {counted(sum(counts), 'use')} in the text of {counted(len(counts), 'file')} not read to the end"
     if texts:
         yield f"also {counted(texts, 'mention')} in text, where nothing breaks"
@@ -181,13 +181,13 @@ def _others(found: ApiUsesReport) -> Iterator[str]:
     if unread:
         yield f"also {counted(unread, 'use')} in files that no cluster reads"
         yield "To leave these files out, add to the config file:"
-        yield from ("  ignore:", *(f"  - {pattern}" for pattern in found.assessed.unread))
+        yield from ("  ignore:", *(f"  - {pattern}" for pattern in report.assessed.unread))
         yield "To migrate these files too, use --include=all."
 
 
-def _not_followed(found: ApiUsesReport) -> Iterator[str]:
-    troubles = found.assessed.unfollowed
-    yield from (f"not followed: {found.place(each.path)}{each.at_line}: {each.said}" for each in troubles[:_MOST])
+def _not_followed(report: ApiUsesReport) -> Iterator[str]:
+    troubles = report.assessed.unfollowed
+    yield from (f"not followed: {report.place(each.path)}{each.at_line}: {each.said}" for each in troubles[:_MOST])
     if len(troubles) > _MOST:
         yield f"not followed: {counted(len(troubles) - _MOST, 'more step')}: see `flux-upgrade inspect --graph`"
 
@@ -290,8 +290,8 @@ def api_uses_json(found: ApiUsesReport) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def _failure(found: ApiUsesReport, path: str, error: FluxUpgradeError) -> dict[str, Any]:
-    uses = known_or(found.assessed.by_text.get(path), None)
+def _failure(report: ApiUsesReport, path: str, error: FluxUpgradeError) -> dict[str, Any]:
+    uses = known_or(report.assessed.by_text.get(path), None)
     return {"path": path, "name": error.slug, "reason": error.message, "remedy": error.hint or None, "uses": uses}
 
 

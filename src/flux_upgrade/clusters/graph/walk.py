@@ -261,10 +261,10 @@ class Walk:
 
     def _chart(self, of: LocalChart, place: PlacedItem, bases: Sequence[str]) -> None:
         folders = self._folders(of, bases)
-        found = frozenset(path for folder in folders for path in self._files.yaml_below(folder))
-        self._troubles += path_trouble(of, place, self._above, is_there=bool(found))
+        files = frozenset(path for folder in folders for path in self._files.yaml_below(folder))
+        self._troubles += path_trouble(of, place, self._above, is_there=bool(files))
         values = {repository_path(posixpath.join(base, repository_path(each))) for each in of.values for base in bases}
-        self._charts |= found | (values & set(self._files.tree.candidates()))
+        self._charts |= files | (values & set(self._files.tree.candidates()))
 
     def _trouble(self, place: PlacedItem, message: str, *, is_open: bool = False) -> None:
         self._troubles.append(Trouble(place.path, place.line, message, is_open))

@@ -29,9 +29,9 @@ def mentions(content: bytes, place: str, path: str) -> bool:
     if not (has_name or has_directory) or posixpath.basename(place) in NAMES or _BOTS.search(place):
         return False
     text = _COMMENT.sub("", decoded(content))
-    if any(_may_be(found[0], path) for found in re.finditer(rf"{_WORD}{re.escape(name)}(?![\w-])", text)):
+    if any(_may_be(match[0], path) for match in re.finditer(rf"{_WORD}{re.escape(name)}(?![\w-])", text)):
         return True
-    lines = (found[0] for found in _APPLIES.finditer(text)) if has_directory and not _is_of_kubernetes(content) else ()
+    lines = (match[0] for match in _APPLIES.finditer(text)) if has_directory and not _is_of_kubernetes(content) else ()
     return any(re.search(rf"(?<![\w-]){re.escape(directory)}(?![\w-])(?!/\w)", line) for line in lines)
 
 
@@ -43,6 +43,6 @@ def _may_be(word: str, path: str) -> bool:
     """Whether a word may be the path: a directory that is a variable, or that is left out, may be any."""
     parts, names = re.split("/+", word), path.split("/")
     known = [part for part in parts if part not in (".", "..", "")]
-    after = next((at for at in range(len(known), 0, -1) if re.search(r"[$*?{}]", known[at - 1])), 0)
+    after = next((count for count in range(len(known), 0, -1) if re.search(r"[$*?{}]", known[count - 1])), 0)
     last = known[after:]
     return names[-len(last) :] == last or last[-len(names) :] == names
