@@ -14,7 +14,7 @@ from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
-from memory import MemoryHistory, regenerator
+from memory import MemoryCharts, MemoryHistory, regenerator
 from own_artifacts import MemoryOwnArtifacts
 from written_histories import TAGS, manifest, releases
 
@@ -24,6 +24,35 @@ COMMON = f"  commonMetadata:\n    annotations:\n      {ENABLED}\n"
 POINTER = "{op: add, path: /metadata/annotations/kustomize.toolkit.fluxcd.io~1force, value: enabled}"
 SYNC = "clusters/a/flux-system/gotk-sync.yaml"
 TAG = "v2.6.4-000000000000"
+COMMUNITY = "https://fluxcd-community.github.io/helm-charts"
+CHARTS = {"2.16.4": "2.6.4", "2.17.0": "2.7.5", "2.18.3": "2.8.8", "2.19.1": "2.9.4"}
+PUBLISHED = "oci://ghcr.io/fluxcd-community/charts"
+BY_REFERENCE = f"""\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {{name: charts, namespace: flux-system}}
+spec:
+  url: {PUBLISHED}/flux2
+  ref: {{tag: 2.16.4}}
+"""
+HELM = f"""\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {{name: charts, namespace: flux-system}}
+spec: {{url: {COMMUNITY}}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: flux
+  namespace: flux-system
+spec:
+  chart:
+    spec:
+      chart: flux2
+      version: 2.16.4
+      sourceRef: {{kind: HelmRepository, name: charts}}
+"""
 SOURCE = """\
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
@@ -99,6 +128,7 @@ def forced(files: Mapping[str, str], path: str) -> tuple[str, ...]:
         listed(*TAGS),
         regenerator(releases()),
         own=artifacts if files[path] is OCI else None,
+        charts=MemoryCharts({url: {"flux2": CHARTS} for url in (COMMUNITY, PUBLISHED)}),
         history=MemoryHistory({path: FileRevisions(missing=Unknown("the checkout is shallow"))}),
     )
     plans = [plan for group in plan_update_groups(world.gathered()) for plan in group.plans]
@@ -107,8 +137,8 @@ def forced(files: Mapping[str, str], path: str) -> tuple[str, ...]:
     impact = plan.impact_of(decision)
     assert impact is not None
     is_held = isinstance(decision, Hold) and decision.reason is HoldReason.FORCE_RECREATES
-    assert is_held == bool(impact.forced)
-    return impact.forced
+    assert is_held == bool(impact.forced.places)
+    return impact.forced.places
 
 
 OVERLAY = {"infra/flux/kustomization.yaml": "resources:\n- ../../base\n"}
@@ -201,3 +231,72 @@ def test_an_artifact_that_a_kustomization_applies(files: dict[str, str], expecte
 )
 def test_what_applies_something_else_does_not_count(files: dict[str, str], path: str) -> None:
     assert forced(files, path) == ()
+
+
+def upgraded(fields: str) -> dict[str, str]:
+    """Return the files of a cluster with the chart of Flux; ``fields``: of `spec.upgrade`."""
+    return {SYNC: sync(), HELM_PATH: f"{HELM}  upgrade:\n{fields}"}
+
+
+HELM_PATH = "clusters/a/flux.yaml"
+UNINSTALL = "    remediation:\n      retries: 3\n      strategy: uninstall\n"
+UNINSTALL_BY_PATCH = """\
+resources: [flux-system/gotk-sync.yaml, flux.yaml]
+patches:
+- patch: |
+    - {op: add, path: /spec/upgrade, value: {remediation: {retries: -1, strategy: uninstall}}}
+  target: {kind: HelmRelease}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        pytest.param(upgraded(UNINSTALL), 20, id="uninstall"),
+        pytest.param(upgraded(UNINSTALL.replace("uninstall", "${STRATEGY}")), 20, id="variable"),
+        pytest.param(upgraded(UNINSTALL.replace("retries: 3", "remediateLastFailure: true")), 20, id="last-failure"),
+        pytest.param(
+            {SYNC: sync(), HELM_PATH: HELM, "clusters/a/kustomization.yaml": UNINSTALL_BY_PATCH}, 6, id="by-patch"
+        ),
+    ],
+)
+def test_a_release_of_the_chart_that_is_uninstalled_after_a_failure(files: dict[str, str], line: int) -> None:
+    assert forced(files, HELM_PATH) == (f"{HELM_PATH}:{line}",)
+
+
+def test_a_release_that_refers_to_the_chart() -> None:
+    release = HELM.partition("---\n")[2].partition("  chart:\n")[0]
+    reference = "  chartRef: {kind: OCIRepository, name: charts}\n"
+    files = {
+        SYNC: sync(),
+        HELM_PATH: BY_REFERENCE,
+        "clusters/a/release.yaml": f"{release}{reference}  upgrade:\n{UNINSTALL}",
+        "clusters/a/other.yaml": f"{release}{reference.replace('charts', 'others')}  upgrade:\n{UNINSTALL}",
+    }
+    assert forced(files, HELM_PATH) == ("clusters/a/release.yaml:11",)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param(upgraded("    force: true\n    crds: CreateReplace\n"), id="force-replaces-in-place"),
+        pytest.param(upgraded(UNINSTALL.replace("uninstall", "rollback")), id="rollback"),
+        pytest.param(upgraded("    remediation:\n      strategy: uninstall\n"), id="no-retries"),
+        pytest.param(upgraded(f"    strategy: {{name: RetryOnFailure}}\n{UNINSTALL}"), id="only-retries"),
+        pytest.param(
+            upgraded(f"{UNINSTALL}  values: {{crds: {{annotations: {{helm.sh/resource-policy: keep}}}}}}\n"), id="kept"
+        ),
+        pytest.param(
+            upgraded("    crds: Skip\n")
+            | {
+                "clusters/a/other.yaml": upgraded(UNINSTALL)[HELM_PATH]
+                .partition("---\n")[2]
+                .replace("flux2", "podinfo")
+            },
+            id="another-chart",
+        ),
+        pytest.param(upgraded("    crds: Skip\n") | {SYNC: sync(FORCE)}, id="by-helm-not-by-kustomize"),
+    ],
+)
+def test_a_release_of_the_chart_that_stays(files: dict[str, str]) -> None:
+    assert forced(files, HELM_PATH) == ()

@@ -68,6 +68,13 @@ class NotApplied(NamedTuple):
     unfollowed: int = 0  # Steps from there that could not be followed
 
 
+class Forced(NamedTuple):
+    """A setting that lets Flux delete and recreate a CRD that the API server rejects, with all objects of its kind."""
+
+    setting: str = "force"
+    places: tuple[str, ...] = ()  # `path:line`
+
+
 class Assessment(NamedTuple):
     """Everything that is known of one transition, before it is made."""
 
@@ -96,7 +103,7 @@ class Assessment(NamedTuple):
     used: frozenset[tuple[str, str, str]] | Unknown = _NOT_SEARCHED
     """API group, kind and version of what the cluster's files use, before and after migration."""
     migrated: tuple[str, ...] = ()  # The releases at which `flux migrate` ran in the cluster, as confirmed; tags
-    forced: tuple[str, ...] = ()  # Places that let Flux delete and recreate CRDs: `path:line`
+    forced: Forced = Forced()
     by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
     by_tag: bool = False  # Whether the tag of an artifact is moved, so that nothing is merged
     base: ClusterBase | None = None  # None: it is what the plan has
@@ -127,7 +134,7 @@ class Assessment(NamedTuple):
     @property
     def may_be_recreated(self) -> bool:
         """Whether Flux would delete CRDs, and all objects of their kinds, if the API server refuses the new ones."""
-        return bool(self.forced) and (bool(self.stored.refused) or self.stored.unknown is not None)
+        return bool(self.forced.places) and (bool(self.stored.refused) or self.stored.unknown is not None)
 
     @property
     def is_confirmed(self) -> bool:

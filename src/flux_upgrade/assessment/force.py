@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from flux_upgrade.assessment import uninstalling
+from flux_upgrade.assessment.assessment import Forced
 from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.assessment.overlays import builds, overlays_of
 from flux_upgrade.impact.overlay.pinned import Pinned, is_same
@@ -29,7 +31,7 @@ _ENABLED = re.compile(
 )  # In YAML or JSON, quoted or not, or by JSON Pointer
 _MARK = re.compile(rb"kustomize\.toolkit\.fluxcd\.io(?:/|~1)force")
 
-_NOT_BY_KUSTOMIZE = ("flux-instance", "helm-chart")  # Kinds whose CRDs kustomize-controller does not apply
+_NOT_BY_KUSTOMIZE = ("flux-instance", uninstalling.KIND)  # Kinds whose CRDs kustomize-controller does not apply
 
 
 class _Applying(NamedTuple):
@@ -41,13 +43,15 @@ class _Applying(NamedTuple):
     spec: str  # The text of its `spec`
 
 
-def forced(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> tuple[str, ...]:
-    """Return the places, `path:line`. ``reference``: None for a vendored manifest."""
+def forced(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> Forced:
+    """Return the places. ``reference``: None for a vendored manifest."""
+    if transition.pin.kind == uninstalling.KIND:
+        return Forced(uninstalling.SETTING, tuple(uninstalling.uninstalling(transition, evidence)))
     if transition.pin.kind in _NOT_BY_KUSTOMIZE:
-        return ()
+        return Forced()
     applying = [*_as_written(transition, reference, evidence), *_as_built(transition, reference, evidence)]
     places = [_place(each, evidence) for each in applying if each.is_forced or _ENABLED.search(each.spec)]
-    return tuple(dict.fromkeys((*places, *_by_annotation(transition, evidence))))
+    return Forced(places=tuple(dict.fromkeys((*places, *_by_annotation(transition, evidence)))))
 
 
 def _place(applying: _Applying, evidence: Evidence) -> str:

@@ -55,11 +55,12 @@ def _holds(upgrade: Upgrade, impact: Assessment, terms: Terms, path: str) -> Ite
             "delete these resources first, or keep the controller in `flags`",
         )
     if impact.may_be_recreated:
+        setting = impact.forced.setting
         yield Hold(
             HoldReason.FORCE_RECREATES,
-            f"{first_few(impact.forced, _NAMED)} sets `force`: if the API server rejects a CRD of {target}, Flux "
-            "deletes it, with all its objects",
-            "remove `force`, merge that, and wait until Flux has reconciled it; then run flux-upgrade again",
+            f"{first_few(impact.forced.places, _NAMED)} sets `{setting}`: if the API server rejects a CRD of {target}, "
+            "Flux deletes it, with all its objects",
+            f"remove `{setting}`, merge that, and wait until Flux has reconciled it; then run flux-upgrade again",
         )
     yield from _out_of_reach(upgrade, impact, terms)
     waits_for = [move for move in impact.moves if move.blocks]

@@ -160,8 +160,8 @@ class HoldReason(StrEnum):
     )
     FORCE_RECREATES = (
         "force-recreates",
-        "A Kustomization that applies Flux sets `force`, and the target's CRDs do not have a version that may be stored. Flux would delete these CRDs with all their objects.",
-        "Remove `force` in the lines shown, and wait until Flux has reconciled that.",
+        "The target's CRDs do not have a version that may be stored, and Flux would delete these CRDs with all their objects. A Kustomization that applies Flux sets `force`. Or a HelmRelease of Flux sets `remediation.strategy: uninstall`.",
+        "Remove the setting in the lines shown, and wait until Flux has reconciled that.",
         Effect(holds_cluster=True, pull_request=OpenPullRequest.DRAFT),
     )
     OVERLAY_BREAKS = (

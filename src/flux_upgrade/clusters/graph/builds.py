@@ -219,7 +219,7 @@ def _items(file: File) -> Items:
 def _may_lead_on(text: str) -> bool:
     """Whether a document may, or may install Flux; nearly all charts come from somewhere else than a repository."""
     kind = _KIND.search(text)
-    marks = ("GitRepository", "Bucket", "distribution")
+    marks = ("GitRepository", "Bucket", "distribution", "flux2")
     is_elsewhere = kind is not None and kind[1] == "HelmRelease" and not any(mark in text for mark in marks)
     return kind is None or (kind[1] in KINDS and not is_elsewhere)
 
