@@ -22,7 +22,7 @@ BLOCKED = (
 
 
 class Rank(IntEnum):
-    NOTHING = 0  # Up to date, or as expected
+    NOTHING = 0  # Up to date, or as it should be
     READY = 1
     READY_WITH_ACTION = 2
     WAITS = 3  # For an approval, or for a time
@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
 
 
 def compare(before: Mapping[Place, Decision], now: Mapping[Place, Decision]) -> list[Comparison]:
-    """Return the comparisons of all decisions. Both have the same."""
+    """Return the comparisons of all decisions, which are about the same upgrades."""
     return [Comparison(place, before[place], decision) for place, decision in sorted(now.items())]
 
 

@@ -44,7 +44,7 @@ _ACTIONS = {
 
 
 class Place(NamedTuple):
-    """The place of a decision among those of a program."""
+    """The repository, its mode and the upgrade that a decision is about."""
 
     repository: str
     mode: str

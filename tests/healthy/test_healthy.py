@@ -1,4 +1,4 @@
-"""Decisions about healthy repositories, compared with those of an earlier commit.
+"""How much more careful the program has become where nothing is wrong, by its decisions about healthy repositories.
 
 A program that holds everything is careful, too. `decisions.json` has what an earlier commit decided: see `record.py`.
 """
@@ -49,12 +49,9 @@ def _beyond_limits(comparisons: list[Comparison]) -> Iterator[str]:
 
 
 def _lost_auto_merges(comparisons: list[Comparison]) -> Iterator[str]:
-    lost = (comparison for comparison in comparisons if comparison.loses_auto_merge)
-    return (
-        f"loses auto-merge and does not say why: {change}"
-        for change in lost
-        if not (change.now.actions or change.now.reason)
-    )
+    for comparison in comparisons:
+        if comparison.loses_auto_merge and not (comparison.now.actions or comparison.now.reason):
+            yield f"loses auto-merge and does not say why: {comparison}"
 
 
 def _less_careful(comparisons: list[Comparison]) -> Iterator[str]:
