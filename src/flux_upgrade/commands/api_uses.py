@@ -87,4 +87,4 @@ def _failures(options: ApiUsesOptions, report: ApiUsesReport) -> Iterator[tuple[
         hint = "run it in the root of the repository, or set a directory or a file with manifests"
         if report.assessed.ignored:
             hint = "remove what excludes the manifests from `ignore` in the config file"
-        yield NothingFound, f"no Kubernetes manifest report in {options.path}", hint
+        yield NothingFound, f"no Kubernetes manifest found in {options.path}", hint
