@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -30,6 +30,8 @@ class MemoryOwnArtifacts:
     failure: FluxUpgradeError | None = None
     """Of every push."""
     is_unreachable: bool = False
+    manifest: Callable[[str], bytes] | None = None
+    """Flux's manifest in an artifact, by its release; None: it is unknown."""
     asked: list[str] = field(default_factory=list)
     """Tags and digests that were asked about."""
     pushed: list[str] = field(default_factory=list)
@@ -53,7 +55,10 @@ class MemoryOwnArtifacts:
             return Hold(HoldReason[self.held[target].upper().replace("-", "_")], f"{target} is held", "see to it")
         tag = immutable(target, sha256(reference.encode()).hexdigest())
         digest = f"sha256:{sha256(tag.encode()).hexdigest()}"
-        return RebasedArtifact(tag, digest, is_signed=target in self.signed)
+        manifests = (
+            None if self.manifest is None else (self.manifest(self.at(reference).version), self.manifest(target))
+        )
+        return RebasedArtifact(tag, digest, is_signed=target in self.signed, manifests=manifests)
 
     def push(self, reference: str, target: str, path: str) -> None:
         """What ``rebased`` returned exists from now on."""

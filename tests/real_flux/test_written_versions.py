@@ -20,6 +20,7 @@ from flows import World, listed
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
+from flux_upgrade.model.oci.reference import immutable, parse_address
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.regenerate import Regenerator
@@ -27,6 +28,7 @@ from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.planner import plan_update_groups
 from flux_upgrade.policy.policy import MaxBump, Policy
 from memory import MemoryArtifacts, MemoryCharts, MemoryHistory, digest_of
+from own_artifacts import MemoryOwnArtifacts
 from real_flux.control_plane import ControlPlane
 from real_flux.stored_crds import MIGRATE, Events, StoredCrds
 from real_parts import require_shared
@@ -59,6 +61,7 @@ metadata:
 spec:
   url: {CHARTS}
 """
+OWN = "oci://ghcr.io/acme/flux"
 CONFIG = Config(Group(governance=Governance(include=("nothing/**",), policy=Policy(bump=MaxBump.MINOR))))
 """No file is searched for API versions: only what the cluster stored counts."""
 SHALLOW = Unknown("the checkout is shallow")
@@ -122,6 +125,15 @@ def digest(tag: str) -> bytes:
     return ARTIFACT.replace("tag: v2.6.4", f"digest: {digest_of(f'{ARTIFACTS}:{tag}')}").encode()
 
 
+def own_artifact(tag: str) -> bytes:
+    return ARTIFACT.replace("oci://ghcr.io/fluxcd/flux-manifests", OWN).replace("v2.6.4", pushed(tag)).encode()
+
+
+def pushed(tag: str) -> str:
+    """Return the immutable tag of an own artifact with a release."""
+    return immutable(tag, digest_of(tag).removeprefix("sha256:"))
+
+
 def chart_of(tag: str) -> str:
     _, minor, patch = Version(tag).numbers
     return f"2.{minor + 10}.{patch}"
@@ -135,6 +147,7 @@ def ways(using: Regenerator) -> Iterator[tuple[str, Way]]:
             path = way.path.replace("main.tf", "terraform/clusters/a/main.tf")
             yield f"{name}{ending}", Way(path, partial(written_at, way), components, way.by_operator)
     yield "digest-with-images", Way("clusters/a/flux.yaml", digest)
+    yield "own-artifact-with-images", Way("clusters/a/flux.yaml", own_artifact)
     yield "chart-with-images", Way("clusters/a/flux.yaml", lambda tag: CHART.replace("VERSION", chart_of(tag)).encode())
 
 
@@ -149,6 +162,11 @@ class Decisions:
         self._artifacts = MemoryArtifacts(
             {name: {"digest": digest_of(name), "revision": f"{tag}@sha1:1"} for tag, name in names.items()}
         )
+        self._own = MemoryOwnArtifacts(
+            parse_address(f"{OWN}:latest"),
+            {pushed(tag): {"digest": digest_of(pushed(tag)), "version": tag} for tag in self.tags},
+            manifest=partial(manifest, self.using, ALL),
+        )
         charts = {chart_of(tag): tag.removeprefix("v") for tag in self.tags}
         self._charts = MemoryCharts({CHARTS: {"flux2": charts}})
 
@@ -160,6 +178,7 @@ class Decisions:
             listed(*self.tags[: self.tags.index(target) + 1]),
             self.using,
             artifacts=self._artifacts,
+            own=self._own,
             charts=self._charts,
             history=MemoryHistory({each.path: each.past for each in clusters}),
         )
