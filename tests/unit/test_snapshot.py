@@ -187,6 +187,16 @@ def test_the_branch_that_the_flux_operator_follows(ref: str, followed: str | Unk
     assert in_memory({"flux.yaml": instance}).followed_branch("flux.yaml") == followed
 
 
+def test_the_source_of_this_repository_has_the_branch_in_any_file() -> None:
+    source = "kind: GitRepository\nmetadata: {name: fleet}\nspec:\n  url: URL\n  ref:\n    branch: BRANCH\n"
+    files = {"flux/cluster.yaml": source.replace("URL", "ours").replace("BRANCH", "main").encode()}
+    files["apps/podinfo.yaml"] = source.replace("URL", "theirs").replace("BRANCH", "master").encode()
+    snapshot = in_memory(files)
+    assert snapshot.followed_branch("flux/kustomization.yaml", lambda url: url == "ours") == "main"
+    assert isinstance(snapshot.followed_branch("flux/kustomization.yaml", lambda url: url == "another"), Unknown)
+    assert isinstance(snapshot.followed_branch("flux/kustomization.yaml"), Unknown)
+
+
 def test_what_is_uncommitted(tmp_path: Path) -> None:
     git = partial(subprocess.run, check=True, cwd=tmp_path)
     git([require_program("git"), "init", "-q"])

@@ -20,7 +20,7 @@ def base_of(pin: Pin, path: str, evidence: Evidence) -> ClusterBase | None:
     files = evidence.followed_files
     if files is None:
         return None
-    branch = evidence.tree.followed_branch(path)
+    branch = evidence.tree.followed_branch(path, evidence.is_this_repository)
     followed = _followed(pin, path, branch, files)
     if isinstance(followed, Unknown):
         return ClusterBase(followed, pin.version, followed)

@@ -99,6 +99,12 @@ class Evidence:
     def followed_files(self) -> FollowedFiles | None:
         return self.followed() if self.followed is not None else None
 
+    def is_this_repository(self, url: str) -> bool:
+        """Return whether ``url`` is an address of this repository."""
+        from flux_upgrade.clusters.graph.walk import normalized  # late: few sources are in other files
+
+        return normalized(url) in map(normalized, self.urls)
+
     @cached_property
     def apis(self) -> ServedApis:
         from flux_upgrade.impact.served_apis import ServedApis  # late, as all of impact/

@@ -32,6 +32,7 @@ class Location(NamedTuple):
 _NOWHERE = Location()
 _SYNCS = ("gotk-sync.yaml", "gotk-sync.yml")
 _NO_BRANCH = "no gotk-sync.yaml has a branch"
+_SOURCE = b"GitRepository"
 
 
 class Snapshot:
@@ -121,10 +122,11 @@ class Snapshot:
         """Paths from the root that differ from the commit that is checked out, new files included."""
         return self._uncommitted()
 
-    def followed_branch(self, path: str) -> str | Unknown:
+    def followed_branch(self, path: str, is_this_repository: Callable[[str], bool] | None = None) -> str | Unknown:
         """Return the branch that Flux follows in the cluster of an installation at ``path``.
 
         The file itself has it, or the sync manifest that `flux bootstrap` writes next to it, or else all of those.
+        If there is none, the sources whose URL ``is_this_repository`` have it.
         """
         directory, syncs = posixpath.dirname(path), list(self.named(_SYNCS))
         beside = [each for each in syncs if posixpath.dirname(each) == directory]
@@ -133,8 +135,21 @@ class Snapshot:
             branches = {branch for file in filter(None, map(self.at, paths)) for branch in _branches(file)}
             if len(branches) == 1:
                 return branches.pop()
+        if not branches and is_this_repository is not None:
+            branches = set(self._branches_by_url(is_this_repository))
+            if len(branches) == 1:
+                return branches.pop()
         names = ", ".join(sorted(branches))
         return Unknown(f"clusters follow different branches: {names}" if names else _NO_BRANCH)
+
+    def _branches_by_url(self, is_this_repository: Callable[[str], bool]) -> Iterator[str]:
+        """Yield the branches in the sources of this repository, whatever their files are called."""
+        for file in filter(None, map(self.at, self.candidates())):
+            if _SOURCE in file.content and b"branch:" in file.content:
+                for source in file.readable_where(lambda text: _SOURCE.decode() in text):
+                    branch, url = source.text_at("spec", "ref", "branch"), source.text_at("spec", "url")
+                    if source.text_at("kind") == _SOURCE.decode() and branch and url and is_this_repository(url):
+                        yield branch
 
     def kustomizations(self, mark: bytes = b"") -> Iterator[tuple[File, Object]]:
         """Yield the kustomizations in files that contain ``mark``, with their files, in the order of the paths."""
