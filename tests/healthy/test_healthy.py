@@ -21,8 +21,10 @@ pytestmark = pytest.mark.real_part("shared data")
 LIMITS = {("history", "commit"): 0.05, ("shallow", "files"): 0.20}
 """Modes of checkouts → the share of their decisions that may be more careful than before, at the most."""
 
-LESS_CAREFUL = {"wahooli+gitops-repo": "a metric about an old API version is an action, and no longer holds an upgrade"}
-"""Repositories with decisions that are less careful than before, and why."""
+LESS_CAREFUL = {
+    ("wahooli+gitops-repo", "migration-pending"): "a metric about an old API version is an action now, and no hold"
+}
+"""Repository and earlier reason of decisions that are less careful than before → why."""
 
 
 def test_few_decisions_about_healthy_repositories_are_more_careful(tmp_path: Path) -> None:
@@ -56,9 +58,9 @@ def _lost_auto_merges(comparisons: list[Comparison]) -> Iterator[str]:
 
 def _less_careful(comparisons: list[Comparison]) -> Iterator[str]:
     less = [comparison for comparison in comparisons if comparison.change is Change.LESS]
-    yield from (f"less careful: {each}" for each in less if each.place.repository not in LESS_CAREFUL)
-    names = {comparison.place.repository for comparison in less}
-    yield from (f"{name} has no decision that is less careful" for name in LESS_CAREFUL if name not in names)
+    known = [(comparison.place.repository, comparison.before.reason) for comparison in less]
+    yield from (f"less careful: {each}" for each, key in zip(less, known, strict=True) if key not in LESS_CAREFUL)
+    yield from (f"{' '.join(key)}: nothing is less careful" for key in LESS_CAREFUL if key not in known)
 
 
 def _changed_patches(comparisons: list[Comparison]) -> Iterator[str]:
