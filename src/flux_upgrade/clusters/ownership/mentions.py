@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
@@ -19,20 +20,33 @@ PROGRAMS = (
 _BOTS = re.compile(r"renovate|dependabot|pre-commit|flux-upgrade|lint|\.sops\.|codecov|CODEOWNERS|package-lock")
 _COMMENT = re.compile(r"^[ \t]*(?:#|//).*$", re.MULTILINE)
 _APPLIES = re.compile(r"\b(?:apply|create|replace|kubernetes|kubectl|k8s|fileset|src|file)\b.*")
-_WORD = r"[\w./${}*?-]*"
+_WORD = re.compile(r"[\w./${}*?-]*")
+_LONGEST = 4096  # Characters of a path
 
 
 def mentions(content: bytes, place: str, path: str) -> bool:
     """Whether a file at ``place`` with ``content`` names the manifest at ``path``, or a line applies its directory."""
     directory, name = posixpath.split(path)
-    has_name, has_directory = name.encode() in content, bool(directory) and directory.encode() in content
+    has_name = _encoded(name) in content
+    has_directory = bool(directory) and _encoded(directory) in content
     if not (has_name or has_directory) or posixpath.basename(place) in NAMES or _BOTS.search(place):
         return False
     text = _COMMENT.sub("", decoded(content))
-    if any(_may_be(match[0], path) for match in re.finditer(rf"{_WORD}{re.escape(name)}(?![\w-])", text)):
+    if has_name and any(_may_be(word, path) for word in _words(text, name)):
         return True
     lines = (match[0] for match in _APPLIES.finditer(text)) if has_directory and not _is_of_kubernetes(content) else ()
     return any(re.search(rf"(?<![\w-]){re.escape(directory)}(?![\w-])(?!/\w)", line) for line in lines)
+
+
+def _words(text: str, name: str) -> Iterator[str]:
+    """Yield the words that end with a name; one is read backwards, so that a long line takes no quadratic time."""
+    for match in re.finditer(rf"{re.escape(name)}(?![\w-])", text):
+        before = _WORD.match(text[max(match.start() - _LONGEST, 0) : match.start()][::-1])
+        yield (before[0][::-1] if before is not None else "") + name
+
+
+def _encoded(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
 
 
 def _is_of_kubernetes(content: bytes) -> bool:
