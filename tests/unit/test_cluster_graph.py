@@ -90,6 +90,17 @@ def test_a_source_with_the_address_of_the_repository_is_the_repository() -> None
     assert elsewhere.elsewhere == ("flux-system/apps",)
 
 
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n"
+
+
+def test_each_directory_that_may_be_read_leads_on_with_objects_of_the_same_name() -> None:
+    files = {"f0/sync.yaml": flux("environment", "./envs/${ENV}")}
+    for name in ("production", "staging"):
+        files |= {f"envs/{name}/apps.yaml": flux("apps", f"./apps/{name}"), f"apps/{name}/shop.yaml": NAMESPACE}
+
+    assert {"apps/production/shop.yaml", "apps/staging/shop.yaml"} <= reads(files).files
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -61,7 +61,8 @@ class Walk:
         self._seen: dict[SourceKey, FluxSource] = {}
         self._here: dict[SourceKey, FluxSource | None] = {}  # Sources that are this repository
         self._bases: dict[SourceKey, str] = {}  # Of those that are artifacts: the directory that they are made of
-        self._known: set[tuple[str, str]] = set()
+        self._known: set[tuple[str, str, str]] = set()
+        self._choices: dict[int, str] = {}  # Index of a reconciliation → the nearest of its directories that is a guess
         self._waiting: list[_Found] = []
         self._generated: list[Any] = []  # ConfigMaps
         self._maps: dict[tuple[str, str, str], Mapping[str, str | None]] = {}
@@ -112,7 +113,7 @@ class Walk:
         for item in sorted(items, key=lambda each: each.path != root.place):
             own = kustomization_of(_data(item))
             if own is not None and _reads(own, root):
-                self._known.add((own.namespace, own.name))
+                self._known.add((own.namespace, own.name, ""))
                 self._built(_reconciled(own, root.folder, -1, item))
                 return
         self._built(Reconciliation("", root.folder, -1, source=root.source))
@@ -171,8 +172,9 @@ class Walk:
         return list(dict.fromkeys(folder for path in paths for folder in self._files.like(path)))
 
     def _reconcile(self, of: FluxKustomization, found: _Found, bases: Sequence[str]) -> None:
-        key = of.namespace, of.name
-        if key in self._known:
+        choice = self._choices.get(found.parent, "")
+        key = of.namespace, of.name, choice
+        if not self._known.isdisjoint({key, (*key[:2], "")}):
             return
         if len(self._known) >= _MOST:
             self._trouble(found.place, f"more than {_MOST} Kustomizations", is_open=True)
@@ -181,6 +183,8 @@ class Walk:
         folders = self._folders(of, bases)
         self._troubles += path_trouble(of, found.place, self._above, is_there=bool(folders))
         for folder in folders:
+            # Objects of one name may be in several directories if just one of these is the right one.
+            self._choices[len(self._done)] = folder if len(folders) > 1 else choice
             self._built(_reconciled(of, folder, found.parent, found.place))
 
     def _built(self, step: Reconciliation) -> None:
