@@ -15,13 +15,18 @@ _VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)(?:(?P<op>:?
 
 
 _LEFT = re.compile(r"\$\{[^{}]*\}|<<[^<>]*>>")
+OTHERS = ""
+"""Stands among values for those of a ConfigMap or Secret that is not in Git."""
 
 
 def substituted(text: str, values: Mapping[str, str | None]) -> str:
-    """With the values that are known put in. ``values``: None where there is one, and it is not in Git."""
+    """With the values that are known put in. ``values``: None where there is one, and it is not in Git.
+
+    A default is no value if a ConfigMap or Secret that is not in Git may have another.
+    """
 
     def value(match: re.Match[str]) -> str:
-        known = values.get(match["name"], match["default"])
+        known = values.get(match["name"], None if OTHERS in values else match["default"])
         return match[0] if known is None else known
 
     return _VARIABLE.sub(value, text)

@@ -28,7 +28,7 @@ from flux_upgrade.clusters.graph.path_troubles import called, path_trouble, spel
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.reads import ClusterReads, Reconciliation, Root
 from flux_upgrade.clusters.graph.resource_sets import templated
-from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in, without_unknown
+from flux_upgrade.clusters.graph.substitution import OTHERS, substituted_in, unknown_in, without_unknown
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.kubernetes_objects import part
@@ -211,13 +211,15 @@ class Walk:
         key = kind, namespace, name
         if key not in self._maps:
             found: dict[str, str | None] = {}
+            is_there = False
             for data in (*self._generated, *self._objects(kind, name)):
                 metadata = part(data, "metadata")
                 if metadata.get("name") == name and metadata.get("namespace") in (None, "", namespace):
+                    is_there = True
                     known = {**part(data, "data"), **part(data, "stringData")}
                     # What a Secret holds is encoded, or encrypted.
                     found |= {each: str(value) if kind == "ConfigMap" else None for each, value in known.items()}
-            self._maps[key] = found
+            self._maps[key] = found if is_there else {OTHERS: None}
         return self._maps[key]
 
     def _objects(self, kind: str, name: str) -> Iterator[Mapping[str, Any]]:
