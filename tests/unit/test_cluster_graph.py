@@ -140,6 +140,19 @@ def test_a_default_is_no_value_if_a_map_that_is_not_in_git_may_have_one(others: 
     assert {"apps/production/shop.yaml", "apps/staging/shop.yaml"} <= reads(files).files
 
 
+def test_a_resource_set_may_have_more_inputs_than_those_in_git() -> None:
+    resource_set = (
+        "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata:\n  name: apps\n  namespace: flux-system\n"
+        "spec:\n  inputs:\n  - name: eu\n  inputsFrom:\n  - kind: ResourceSetInputProvider\n    name: more\n"
+        "  resources:\n  - apiVersion: kustomize.toolkit.fluxcd.io/v1\n    kind: Kustomization\n    metadata:\n"
+        "      name: app-<< inputs.name >>\n    spec:\n      path: ./apps/<< inputs.name >>\n"
+        "      sourceRef:\n        kind: GitRepository\n        name: flux-system\n        namespace: flux-system\n"
+    )
+    files = {"f0/apps.yaml": resource_set, "apps/eu/shop.yaml": NAMESPACE, "apps/us/shop.yaml": NAMESPACE}
+
+    assert {"apps/eu/shop.yaml", "apps/us/shop.yaml"} <= reads(files).files
+
+
 def test_the_variable_that_is_left_is_named() -> None:
     assert (unknown_in("./${a}/${b}"), unknown_in("./a")) == ("${a}", "")
 

@@ -125,9 +125,11 @@ def resources_of(data: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def inputs_of(data: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """``spec.inputs`` of a ResourceSet; one without values where it has none."""
-    inputs = part(data, "spec").get("inputs")
-    return [each for each in inputs if isinstance(each, dict)] if isinstance(inputs, list) and inputs else [{}]
+    """``spec.inputs`` of a ResourceSet; one without values where it has none, or where a provider has more."""
+    spec = part(data, "spec")
+    inputs = spec.get("inputs")
+    known = [each for each in inputs if isinstance(each, dict)] if isinstance(inputs, list) else []
+    return known if known and not spec.get("inputsFrom") else [*known, {}]
 
 
 def value_sources(post_build: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
