@@ -65,7 +65,9 @@ def evaluated(  # noqa: PLR0913 the files of an installation, and what builds th
         manifests = items_of(old, is_release=True), items_of(new, is_release=True)
         for of in kustomizations:
             evaluation = Evaluation(tree, entry, *manifests)
-            evaluation.others = {path: Sides(*map(items_of, both)) for path, both in others.items()}
+            evaluation.others = {
+                path: Sides(*(items_of(side, is_release=True) for side in both)) for path, both in others.items()
+            }
             evaluation.sides = evaluation.run(of, Sides(*manifests) if of.at else None)
             evaluation.check_crds()
             found = of, evaluation
@@ -223,7 +225,10 @@ class Evaluation:
 
     def check_crds(self) -> None:
         """Compare the CRDs that are built with those of the manifests."""
-        old, new = (CrdSide(*pair) for pair in zip(self._manifest, self.sides, strict=True))
+        manifest = self._manifest
+        for other in self.others.values():
+            manifest = manifest.plus(other)
+        old, new = (CrdSide(*pair) for pair in zip(manifest, self.sides, strict=True))
         lost, self.left_out = lacking(old, new, self._taken_away)
         known = {(each.path, each.what) for each in self.findings if each.holds}
         lost = [each for each in lost if (each.path, each.what) not in known]
