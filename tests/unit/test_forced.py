@@ -20,6 +20,7 @@ from written_histories import TAGS, manifest, releases
 
 FORCE = "  force: true\n"
 ENABLED = "kustomize.toolkit.fluxcd.io/force: enabled"
+ON_A_JOB = f"annotations: {{{ENABLED}}}"
 COMMON = f"  commonMetadata:\n    annotations:\n      {ENABLED}\n"
 POINTER = "{op: add, path: /metadata/annotations/kustomize.toolkit.fluxcd.io~1force, value: enabled}"
 SYNC = "clusters/a/flux-system/gotk-sync.yaml"
@@ -217,6 +218,11 @@ def test_an_artifact_that_a_kustomization_applies(files: dict[str, str], expecte
             WITH_BASE | {"apps/kustomization.yaml": f"commonAnnotations: {{{ENABLED}}}\n"},
             "base/core.yaml",
             id="others-annotation",
+        ),
+        pytest.param(
+            vendored() | {"infra/flux/job.yaml": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, {ON_A_JOB}}}\n"},
+            "infra/flux/core.yaml",
+            id="job-beside",
         ),
         pytest.param(in_artifact(), "clusters/a/sources/flux.yaml", id="artifact"),
         pytest.param(

@@ -29,6 +29,7 @@ from flux_upgrade.snapshot.yaml_places import Object
 _ENABLED = re.compile(
     r"kustomize\.toolkit\.fluxcd\.io(?:/force\\*[\"']?\s*:\s*\\*[\"']?(?:[Ee]nabled|\$\{)|~1force)"
 )  # In YAML or JSON, quoted or not, or by JSON Pointer
+_MAY_BE_FOR_CRDS = re.compile(r"|CustomResourceDefinition|Kustomization|Component|\w*List")  # Kinds of objects
 _MARK = re.compile(rb"kustomize\.toolkit\.fluxcd\.io(?:/|~1)force")
 
 _NOT_BY_KUSTOMIZE = ("flux-instance", uninstalling.KIND)  # Kinds whose CRDs kustomize-controller does not apply
@@ -120,9 +121,24 @@ def _by_annotation(transition: Transition, evidence: Evidence) -> Iterator[str]:
     folder = posixpath.dirname(transition.path)
     beside = (path for path in evidence.tree.candidates(folder) if posixpath.dirname(path) == folder)
     for file in filter(None, map(evidence.tree.at, dict.fromkeys((*beside, *_overlays(transition, evidence))))):
-        line = _line(decoded(file.content))
+        line = _annotated(file)
         if line:
             yield f"{file.path}:{line}"
+
+
+def _annotated(file: File) -> int:
+    """Return the line of the first annotation or label that may be one of a CRD, 1-based; 0 without one."""
+    text = decoded(file.content)
+    others = [
+        range(item.line, item.line + item.text.count("\n") + 1)
+        for item in file.readable_where(lambda document: _ENABLED.search(document) is not None)
+        if not _MAY_BE_FOR_CRDS.fullmatch(item.text_at("kind"))
+    ]
+    for match in _ENABLED.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if not any(line in lines for lines in others):
+            return line
+    return 0
 
 
 def _overlays(transition: Transition, evidence: Evidence) -> Iterator[str]:
