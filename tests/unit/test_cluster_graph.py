@@ -153,6 +153,19 @@ def test_a_resource_set_may_have_more_inputs_than_those_in_git() -> None:
     assert {"apps/eu/shop.yaml", "apps/us/shop.yaml"} <= reads(files).files
 
 
+def test_a_resource_set_with_a_text_template_may_read_any_file() -> None:
+    resource_set = (
+        "apiVersion: fluxcd.controlplane.io/v1\nkind: ResourceSet\nmetadata:\n  name: apps\n  namespace: flux-system\n"
+        "spec:\n  resourcesTemplate: |\n    apiVersion: kustomize.toolkit.fluxcd.io/v1\n    kind: Kustomization\n"
+        "    spec:\n      path: ./apps/<< inputs.name >>\n"
+    )
+    known = reads({"f0/apps.yaml": resource_set, "apps/eu/shop.yaml": NAMESPACE})
+    other = reads({"f0/apps.yaml": resource_set.replace("kustomize.toolkit.fluxcd.io/v1", "apps/v1")})
+
+    assert known.beyond is not None
+    assert other.beyond is None
+
+
 def test_the_variable_that_is_left_is_named() -> None:
     assert (unknown_in("./${a}/${b}"), unknown_in("./a")) == ("${a}", "")
 

@@ -124,6 +124,13 @@ def resources_of(data: Mapping[str, Any]) -> Sequence[Any]:
     return resources if isinstance(resources, list) else ()
 
 
+def is_text_template(data: Mapping[str, Any]) -> bool:
+    """Return whether a ResourceSet makes Kustomizations of a text, whose paths are unknown."""
+    text = part(data, "spec").get("resourcesTemplate")
+    is_set = _kind(data) == ("fluxcd.controlplane.io", "ResourceSet")
+    return is_set and isinstance(text, str) and KUSTOMIZATION.group in text
+
+
 def inputs_of(data: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """``spec.inputs`` of a ResourceSet; one without values where it has none, or where a provider has more."""
     spec = part(data, "spec")

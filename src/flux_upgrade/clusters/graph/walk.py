@@ -19,6 +19,7 @@ from flux_upgrade.clusters.graph.flux_objects import (
     SourceKey,
     chart_of,
     is_suspended,
+    is_text_template,
     kustomization_of,
     source_of,
     value_sources,
@@ -257,6 +258,9 @@ class Walk:
                 if source.url and source.key.kind != ARTIFACT and not unknown_in(source.url):
                     self._addresses.add(normalized(source.url))
             return
+        if is_text_template(data):
+            name = part(data, "metadata").get("name")
+            self._trouble(item, f"the Kustomizations of ResourceSet {name} come from a text template", is_open=True)
         for each in templated(data):
             self._lead_on(item, each, parent, {}, namespace)
         if item.current.kind in INSTALLING:
