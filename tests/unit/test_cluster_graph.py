@@ -166,6 +166,20 @@ def test_a_resource_set_with_a_text_template_may_read_any_file() -> None:
     assert other.beyond is None
 
 
+def test_a_variable_with_several_values_has_none_for_certain() -> None:
+    values = "  postBuild:\n    substituteFrom:\n    - kind: ConfigMap\n      name: cluster\n"
+    files = {
+        "f0/environment.yaml": flux("environment", "./envs/${ENV}"),
+        "f0/middle.yaml": flux("middle", "./f1", more=values),
+        "f1/apps.yaml": flux("apps", "./apps/${REGION}"),
+    }
+    for region in ("eu", "us"):
+        data = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cluster\ndata:\n  REGION: {region}\n"
+        files |= {f"envs/{region}/cluster.yaml": data, f"apps/{region}/shop.yaml": NAMESPACE}
+
+    assert {"apps/eu/shop.yaml", "apps/us/shop.yaml"} <= reads(files).files
+
+
 def test_the_variable_that_is_left_is_named() -> None:
     assert (unknown_in("./${a}/${b}"), unknown_in("./a")) == ("${a}", "")
 

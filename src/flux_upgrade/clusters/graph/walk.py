@@ -219,7 +219,10 @@ class Walk:
                     is_there = True
                     known = {**part(data, "data"), **part(data, "stringData")}
                     # What a Secret holds is encoded, or encrypted.
-                    found |= {each: str(value) if kind == "ConfigMap" else None for each, value in known.items()}
+                    for variable, value in known.items():
+                        text = str(value) if kind == "ConfigMap" else None
+                        # Of several values, it is not known which one the cluster has.
+                        found[variable] = text if found.get(variable, text) == text else None
             self._maps[key] = found if is_there else {OTHERS: None}
         return self._maps[key]
 
