@@ -134,7 +134,10 @@ def test_what_is_known_of_variables_is_put_in(text: str, expected: str) -> None:
 def test_a_default_is_no_value_if_a_map_that_is_not_in_git_may_have_one(others: str) -> None:
     values = f"  postBuild:\n    substitute:\n{others}" if others else "  postBuild:\n"
     values += "    substituteFrom:\n    - kind: ConfigMap\n      name: cluster\n"
-    files = {"f0/sync.yaml": flux("middle", "./f1", more=values), "f1/apps.yaml": flux("apps", "./apps/${ENV:=staging}")}
+    files = {
+        "f0/sync.yaml": flux("middle", "./f1", more=values),
+        "f1/apps.yaml": flux("apps", "./apps/${ENV:=staging}"),
+    }
     files |= {f"apps/{name}/shop.yaml": NAMESPACE for name in ("production", "staging")}
 
     assert {"apps/production/shop.yaml", "apps/staging/shop.yaml"} <= reads(files).files

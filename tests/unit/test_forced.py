@@ -220,7 +220,8 @@ def test_an_artifact_that_a_kustomization_applies(files: dict[str, str], expecte
             id="others-annotation",
         ),
         pytest.param(
-            vendored() | {"infra/flux/job.yaml": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, {ON_A_JOB}}}\n"},
+            vendored()
+            | {"infra/flux/job.yaml": f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, {ON_A_JOB}}}\n"},
             "infra/flux/core.yaml",
             id="job-beside",
         ),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from flux_upgrade.clusters.graph.builds import PlacedItem, Trouble
-from flux_upgrade.clusters.graph.flux_objects import FluxKustomization, LocalChart, SourceKey
+from flux_upgrade.clusters.graph.flux_objects import FluxKustomization, LocalChart, SourceKey, is_text_template
 from flux_upgrade.clusters.graph.substitution import unknown_in
+from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.text import repository_path
 
 
@@ -24,6 +28,14 @@ def path_trouble(
     return (
         Trouble(place.path, place.line, f"{called(reader)} reads {path}, which is {location}", is_outside=bool(above)),
     )
+
+
+def template_trouble(data: Mapping[str, Any], place: PlacedItem) -> tuple[Trouble, ...]:
+    """Return the trouble of a ResourceSet whose Kustomizations are a text; empty for anything else."""
+    if not is_text_template(data):
+        return ()
+    message = f"the Kustomizations of ResourceSet {part(data, 'metadata').get('name')} come from a text template"
+    return (Trouble(place.path, place.line, message, is_open=True),)
 
 
 def called(reader: FluxKustomization | LocalChart) -> str:

@@ -19,13 +19,12 @@ from flux_upgrade.clusters.graph.flux_objects import (
     SourceKey,
     chart_of,
     is_suspended,
-    is_text_template,
     kustomization_of,
     source_of,
     value_sources,
 )
 from flux_upgrade.clusters.graph.origins import Origins
-from flux_upgrade.clusters.graph.path_troubles import called, path_trouble, spelled
+from flux_upgrade.clusters.graph.path_troubles import called, path_trouble, spelled, template_trouble
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.reads import ClusterReads, Reconciliation, Root
 from flux_upgrade.clusters.graph.resource_sets import templated
@@ -261,9 +260,7 @@ class Walk:
                 if source.url and source.key.kind != ARTIFACT and not unknown_in(source.url):
                     self._addresses.add(normalized(source.url))
             return
-        if is_text_template(data):
-            name = part(data, "metadata").get("name")
-            self._trouble(item, f"the Kustomizations of ResourceSet {name} come from a text template", is_open=True)
+        self._troubles += template_trouble(data, item)
         for each in templated(data):
             self._lead_on(item, each, parent, {}, namespace)
         if item.current.kind in INSTALLING:
