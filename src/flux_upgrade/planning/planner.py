@@ -249,6 +249,14 @@ class _UpdateGroups:
                 "nothing in this repository refers to this file",
                 "reference it, or pass its path to upgrade it; if nothing applies it, list it under `ignore`",
             )
+        ignored = next((part.path for part in pin.files(member.path) if self._inventory.config.is_ignored(part.path)), "")
+        if pin.parts and ignored:
+            blocked = Hold(
+                HoldReason.UNREADABLE,
+                f"{ignored} is a part of this installation, and the config file ignores it",
+                "list all files of the installation under `ignore`, or none of them",
+                Unreadable,
+            )
         on_break = OnBreak.ACCEPT if request.accept_breaks else OnBreak.HOLD
         if self._repository is not None:
             on_break = OnBreak.DRAFT
