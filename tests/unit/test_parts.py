@@ -88,3 +88,12 @@ def test_the_history_of_parts_has_all_their_objects_at_each_date() -> None:
         ("2024-02-01", ["a.toolkit.fluxcd.io", "b.toolkit.fluxcd.io"]),
     ]
     assert not any(each.is_aside for each in states)
+
+
+def test_commits_of_the_same_second_are_states_of_their_own() -> None:
+    versions = ("v1beta1", "v1beta2", "v1")
+    history = FileRevisions(
+        tuple(FileRevision(each, "2024-01-01", crd("a.toolkit.fluxcd.io", each, "v2.0.0")) for each in versions)
+    )
+    states = [each for each in past_of_parts((history,)).states if isinstance(each, PastState)]
+    assert [each.installed.crds["a.toolkit.fluxcd.io"].storage for each in states] == list(versions)

@@ -21,7 +21,7 @@ from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.manifests.crds import Crd, crds_of
 from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.file_history import FileRevisions
+from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 
@@ -176,13 +176,16 @@ def past_of_parts(histories: Sequence[FileRevisions]) -> Past:
     latest: dict[int, InstalledCrds] = {}
     states: list[PastState] = []
     for date, group in groupby(sorted(commits, key=itemgetter(0, 1)), key=itemgetter(0)):
-        revisions = {index: revision for _, index, revision in group}
-        changed = {index: installed_crds(each.content) for index, each in revisions.items()}
-        latest |= {index: crds or InstalledCrds(NO_VERSION, {}) for index, crds in changed.items()}
-        tag = next((crds.tag for crds in changed.values() if crds is not None), NO_VERSION)
-        every = {name: crd for known in latest.values() for name, crd in known.crds.items()}
-        is_aside = not date or any(each.is_aside for each in revisions.values())
-        states.append(PastState(InstalledCrds(tag, every), date, is_aside))
+        by_commit: dict[str, dict[int, FileRevision]] = {}  # A rebase gives many commits the same second
+        for _, index, revision in group:
+            by_commit.setdefault(revision.commit, {})[index] = revision
+        for revisions in by_commit.values():
+            changed = {index: installed_crds(each.content) for index, each in revisions.items()}
+            latest |= {index: crds or InstalledCrds(NO_VERSION, {}) for index, crds in changed.items()}
+            tag = next((crds.tag for crds in changed.values() if crds is not None), NO_VERSION)
+            every = {name: crd for known in latest.values() for name, crd in known.crds.items()}
+            is_aside = not date or any(each.is_aside for each in revisions.values())
+            states.append(PastState(InstalledCrds(tag, every), date, is_aside))
     gaps = filter(None, (history.gap for history in histories))
     return Past(chain((state for state in states if state.installed.crds), gaps), missing)
 
