@@ -56,6 +56,12 @@ def test_a_file_is_never_left_without_an_object() -> None:
         split((ONE, TWO), new)
 
 
+def test_a_file_of_several_objects_is_never_left_without_one() -> None:
+    three = Part("three.yaml", (config_map("d") + "---\n" + config_map("e")).encode())
+    with pytest.raises(Unreadable, match=r"three\.yaml would be left without an object"):
+        split((ONE, three), join((ONE,)))
+
+
 def test_an_object_in_two_files_is_refused() -> None:
     with pytest.raises(Unreadable, match=r"ConfigMap/a is in one\.yaml and in other\.yaml"):
         join((ONE, Part("other.yaml", config_map("a").encode())))

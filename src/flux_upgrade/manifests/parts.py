@@ -119,6 +119,10 @@ def _rewritten(
     part: Part, objects: Mapping[ObjectKey, Document], additions: Mapping[ObjectKey, list[str]], after: Manifest
 ) -> bytes:
     manifest = read(part)
+    if manifest.documents and not objects:
+        raise Unreadable(
+            f"{part.path} would be left without an object", hint="put the objects of this file into another one"
+        )
     text, end = manifest.text, 0
     pieces: list[str] = []
     lines = _line_starts(text)
@@ -128,9 +132,10 @@ def _rewritten(
         new = "" if kept is None else _SEPARATOR.join([kept.text, *additions.get(document.key, ())])
         if new == document.text:
             continue
-        if begin < 0 or (kept is None and len(manifest.documents) == 1):
-            fault = "cannot be changed safely" if kept is not None else "would be left without an object"
-            raise Unreadable(f"{part.path} {fault}", hint="put the objects of this file into another one")
+        if begin < 0:
+            raise Unreadable(
+                f"{part.path} cannot be changed safely", hint="put the objects of this file into another one"
+            )
         pieces += [text[end:begin], new]
         end = begin + len(document.text)
         if kept is None:
