@@ -9,6 +9,8 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.manifests.parts import Part, join, split
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
+from flux_upgrade.pins.gotk_components.parts import PartFinder
+from flux_upgrade.snapshot.snapshot import in_memory
 
 
 def config_map(name: str, value: str = "1", kind: str = "ConfigMap") -> str:
@@ -103,3 +105,18 @@ def test_commits_of_the_same_second_are_states_of_their_own() -> None:
     )
     states = [each for each in past_of_parts((history,)).states if isinstance(each, PastState)]
     assert [each.installed.crds["a.toolkit.fluxcd.io"].storage for each in states] == list(versions)
+
+
+def test_a_list_of_other_objects_is_no_part() -> None:
+    labels = "metadata:\n  labels: {app.kubernetes.io/part-of: flux}\n  name: source-controller\n"
+    objects = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: helm.toolkit.fluxcd.io/v2\n  kind: HelmRelease\n"
+    sync = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata:\n  name: a\nspec:\n  path: ./a\n"
+    files = {
+        "a/account.yaml": f"apiVersion: v1\nkind: ServiceAccount\n{labels}",
+        "a/apps.yaml": objects,
+        "a/controller.yaml": f"apiVersion: apps/v1\nkind: Deployment\n{labels}",
+        "a/sync.yaml": sync,
+    }
+    parts = PartFinder(in_memory({path: text.encode() for path, text in files.items()})).parts_at("a/controller.yaml")
+    assert parts is not None
+    assert ([part.path for part in parts.parts], parts.problem) == (["a/account.yaml", "a/controller.yaml"], None)

@@ -206,6 +206,9 @@ class PartFinder:
 
 
 def _is_ours(document: Document) -> bool:
+    # What names none of these may be no object at all: a List of HelmReleases in the same directory.
+    if not any(mark in document.text for mark in (PART_OF, INSTANCE, "CustomResourceDefinition")):
+        return False
     key = document.key
     is_crd = key.kind == "CustomResourceDefinition" and key.name.endswith(".toolkit.fluxcd.io")
     if not is_crd and not key.name.startswith(_OURS.get(key.kind, ("/",))):
