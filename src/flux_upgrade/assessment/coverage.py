@@ -34,7 +34,8 @@ def manifests_in(path: str, content: bytes) -> int:
     if not is_yaml(path):
         return 0
     content = content.removeprefix(codecs.BOM_UTF8)
-    if _KEY in content and _OTHERWISE.search(content):
-        return sum(resource.has("apiVersion") for resource in readable(content))
     count = len(_PLAIN.findall(content)) if _KEY in content else 0
+    if _KEY in content and (not count or _OTHERWISE.search(content)):
+        # Nothing of a template can be read, and documents may be indented.
+        count = sum(resource.has("apiVersion") for resource in readable(content)) or count
     return count or int(posixpath.basename(path) in NAMES and bool(content.strip()))
