@@ -47,7 +47,7 @@ class KustomizeTree:
         found, seen, waiting = [], {path}, [path]
         while waiting:
             each = waiting.pop()
-            above = self._above.get(each, ())
+            above = self.above.get(each, ())
             if not above and each != path:
                 found.append(each)
             waiting += [one for one in above if one not in seen]
@@ -68,7 +68,8 @@ class KustomizeTree:
         return frozenset(path for each in self.built(root) for path in self.takers[each].paths)
 
     @cached_property
-    def _above(self) -> Mapping[str, list[str]]:
+    def above(self) -> Mapping[str, list[str]]:
+        """Path → directories of the kustomizations that take it in."""
         found: dict[str, list[str]] = {}
         for directory, taker in self.takers.items():
             for path in dict.fromkeys(taker.paths):

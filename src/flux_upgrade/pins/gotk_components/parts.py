@@ -131,7 +131,7 @@ class PartFinder:
         above = [path]
         seen: set[str] = set()
         while above:
-            directories = {each for below in above for each, taker in tree.takers.items() if below in taker.paths}
+            directories = {each for below in above for each in tree.above.get(below, ())}
             above = sorted(directories - seen)
             seen |= directories
             for directory in above:
