@@ -249,7 +249,9 @@ class _UpdateGroups:
                 "nothing in this repository refers to this file",
                 "reference it, or pass its path to upgrade it; if nothing applies it, list it under `ignore`",
             )
-        ignored = next((part.path for part in pin.files(member.path) if self._inventory.config.is_ignored(part.path)), "")
+        ignored = next(
+            (part.path for part in pin.files(member.path) if self._inventory.config.is_ignored(part.path)), ""
+        )
         if pin.parts and ignored:
             blocked = Hold(
                 HoldReason.UNREADABLE,
