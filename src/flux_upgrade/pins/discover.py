@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -11,7 +12,7 @@ from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
-from flux_upgrade.pins.gotk_components.parts import PartFinder
+from flux_upgrade.pins.gotk_components.parts import PartFinder, Parts
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
 from flux_upgrade.snapshot.file import File
@@ -26,6 +27,7 @@ _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.
 _NEAR = max(map(len, _OF_FLUX))
 _MOST = 4 * 1024 * 1024  # Bytes: hand-written files are smaller
 _YAML = (".yaml", ".yml")
+_SHARED = "give each installation files of its own, or upgrade them together yourself"
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 
 
@@ -60,12 +62,22 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
             for name, is_marked in _takers(path, file.content):
                 files[name].append(file)
                 marked |= {name} if is_marked else set()
+    found = list(_without_shared(found, manifests))
     pins_of = (kind.module.find(files[kind.name], context) for kind in PIN_KINDS if kind.name in marked)
     pins = _with_also(chain.from_iterable(pins_of), [each.path for each in found if each.is_manifest], context)
     other = {pin.path for pin in pins}
     # A file may have the name of Flux's manifest, and something else in it.
     named = [each for each in found if each.proof.verdict is Verdict.UNREADABLE and each.proof.manifest is not None]
     return (*(each for each in found if each.path not in other or each not in named), *pins)
+
+
+def _without_shared(pins: Sequence[Pin], manifests: gotk.InstallationFinder) -> Iterator[Pin]:
+    """Hold installations that share a file: an upgrade of one would write the other's, too."""
+    paths = Counter(path for pin in pins for path in ([part.path for part in pin.parts] or [pin.path]))
+    for pin in pins:
+        shared = next((part.path for part in pin.parts if paths[part.path] > 1), "")
+        problem = Unreadable(f"{shared} belongs to another installation, too", hint=_SHARED)
+        yield (manifests.joined(Parts(pin.parts, pin.path, problem)) if shared else None) or pin
 
 
 def looked_at(tree: Snapshot) -> list[str]:

@@ -19,6 +19,7 @@ from flux_upgrade.manifests.infer import INSTANCE, PART_OF, is_dump
 from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.manifests.parts import Part, read
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.text import is_below
 from flux_upgrade.pins.formats.kustomize_tree import KustomizeTree
 from flux_upgrade.snapshot.kustomize_files import NAMES, joined
 
@@ -84,6 +85,8 @@ class PartFinder:
             content = self._tree.content(path) if path not in present else None
             if content is None or b"CustomResourceDefinition" not in content or not self._is_marked(path):
                 continue
+            if not self._may_be_built(path):
+                continue  # Schemas for a linter
             try:
                 objects = self._ours(path)
             except Unreadable:
@@ -186,6 +189,14 @@ class PartFinder:
         part = self._tree.location.part
         paths = (joined("", each.text_at("spec", "path")) for _, each in self._tree.flux_kustomizations)
         return frozenset(f"{path}/".removeprefix(part).strip("/") for path in paths if f"{path}/".startswith(part))
+
+    def _may_be_built(self, path: str) -> bool:
+        """Return whether a kustomization, or a Kustomization of Flux's, may lead to a file."""
+        if path in self._tree.patch_files:
+            return False
+        roots = self._roots
+        is_below_root = not roots or any(not root or is_below(path, root) for root in roots)
+        return is_below_root or bool(self._kustomizations.above.get(path))
 
     def _is_marked(self, path: str) -> bool:
         content = self._tree.content(path)
