@@ -172,18 +172,26 @@ class Decisions:
 
     def decide(self, clusters: Sequence[Cluster], target: str) -> Sequence[Plan]:
         """Return the plan of each cluster of a repository."""
+        plans: dict[str, Plan] = {}
+        for artifacts in (None, self._own):  # References to an own artifact are planned apart
+            part = [each for each in clusters if (each.way.content is own_artifact) is (artifacts is not None)]
+            plans |= self._plans(part, target, artifacts) if part else {}
+        return [plans[each.path] for each in clusters]
+
+    def _plans(
+        self, clusters: Sequence[Cluster], target: str, pushed_here: MemoryOwnArtifacts | None
+    ) -> dict[str, Plan]:
         world = World(
             {path: content for each in clusters for path, content in each.files.items()},
             CONFIG,
             listed(*self.tags[: self.tags.index(target) + 1]),
             self.using,
             artifacts=self._artifacts,
-            own=self._own,
+            own=pushed_here,
             charts=self._charts,
             history=MemoryHistory({each.path: each.past for each in clusters}),
         )
-        plans = {plan.path: plan for group in plan_update_groups(world.gathered()) for plan in group.plans}
-        return [plans[each.path] for each in clusters]
+        return {plan.path: plan for group in plan_update_groups(world.gathered()) for plan in group.plans}
 
 
 def decided(plan: Plan, *, by_operator: bool) -> Decided | None:

@@ -27,7 +27,7 @@ _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.
 _NEAR = max(map(len, _OF_FLUX))
 _MOST = 4 * 1024 * 1024  # Bytes: hand-written files are smaller
 _YAML = (".yaml", ".yml")
-_SHARED = "give each installation files of its own, or upgrade them together yourself"
+_SHARED = "give each installation its own files, or upgrade them together yourself"
 _DEFINITION = b"\nkind: CustomResourceDefinition"
 
 
