@@ -71,7 +71,7 @@ class ClusterGraph:
     def ignore_patterns(self, paths: Iterable[str]) -> list[str]:
         """Entries for ``ignore`` in the config file that leave out files which no cluster reads, and no other.
 
-        A directory where nothing is read stands for all that is in it. None covers what is kept.
+        A directory where nothing is read is listed in place of its files. No pattern matches what is kept.
         """
         found: dict[str, None] = {}
         stays = self._read | self.kept

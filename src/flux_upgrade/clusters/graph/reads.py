@@ -18,7 +18,7 @@ class Root(NamedTuple):
     """The directory in which Flux begins to read for a cluster."""
 
     folder: str  # Relative to the repository's root; empty for the root
-    source: SourceKey  # What stands for this repository in the cluster
+    source: SourceKey  # The object with this repository in the cluster
     place: str  # What says so: a file, or a line of one
     base: str = ""  # The directory that the source contains, if it is an artifact, or checked in there
     url: str = ""  # The address of the source; empty if only its object has it
@@ -47,7 +47,7 @@ class ClusterReads(NamedTuple):
     """What Flux reads for one cluster."""
 
     name: str
-    roots: tuple[Root, ...] = ()  # None: it reads the whole repository, as far as anybody knows
+    roots: tuple[Root, ...] = ()  # Empty: unknown, so that it may read the whole repository
     reconciliations: tuple[Reconciliation, ...] = ()
     files: frozenset[str] = frozenset()
     others: tuple[Reconciliation, ...] = ()  # From other sources than this repository, in the order of their names
