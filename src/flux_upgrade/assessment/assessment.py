@@ -20,6 +20,9 @@ _NOT_ASKED = Unknown("the history was not read")
 _NOT_SEARCHED = Unknown("no file that names API versions was looked at")
 
 
+_JUDGE = "fix the kustomization next to the manifest, or in the directory above"
+
+
 class PatchBreak(NamedTuple):
     """What a patch over the manifest breaks."""
 
@@ -186,8 +189,20 @@ class Assessment(NamedTuple):
         return (*moved, *left)
 
     @property
+    def unknown_patches(self) -> Unknown | None:
+        """The reason that patches over Flux are unknown; None if they are known, or if the manifests are unknown."""
+        if isinstance(self.overlay, Unknown) and not isinstance(self.changes, Unknown):
+            return self.overlay
+        return None
+
+    @property
     def patch_breaks(self) -> tuple[PatchBreak, ...]:
-        """What fails comes first, then versions that are turned off, use by use."""
+        """What fails comes first, then versions that are turned off, use by use.
+
+        Patches that are unknown count as if they failed.
+        """
+        if self.unknown_patches is not None:
+            return (PatchBreak("", 0, str(self.unknown_patches), _JUDGE, fails=True),)
         overlay = known_or(self.overlay, None)
         if overlay is None:
             return ()

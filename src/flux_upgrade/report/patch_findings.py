@@ -16,12 +16,16 @@ from flux_upgrade.report.impact_phrases import TEXT, Style, place, sentences
 _NEWS = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
 _BEHIND = "Extend the patch to the API version that the release stores"
 _MEND = "Fix the patches that break with {target}"
+_UNKNOWN = "Fix the kustomization: it may break with {target}"
 _FEW = 3
 _BRING = "Bring the CRDs of {target} to the cluster first: the upgrade does not"
 _FROZEN = "Review the patches that override a whole list: what {target} adds to it is not applied"
 
 
 def patches(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
+    if impact.unknown_patches is not None:
+        unknown = sentences(style, str(impact.unknown_patches), impact.patch_breaks[0].hint)
+        yield Finding(Severity.BREAKS, task=_UNKNOWN, holds=(HoldReason.OVERLAY_BREAKS,), wording=unknown, item=unknown)
     overlay = known_or(impact.overlay, None)
     if overlay is None:
         return
