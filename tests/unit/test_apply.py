@@ -448,6 +448,16 @@ def test_whatever_people_do_runs_converge_and_lose_nothing_of_theirs(
     users.run()
 
 
+def test_a_rebased_pull_request_whose_text_was_replaced_is_written_once() -> None:
+    users = Users()
+    users.run()
+    pull = users.forge.open_pulls()[0]
+    users.rebase_by_label(pull.number)
+    users.push(pull.number)  # Our commit, which has the title, is no longer the head
+    users.write_all_anew(pull.number)
+    users.run()
+
+
 def test_a_patch_stays_approved_where_its_minor_was_named() -> None:
     users = Users()
     users.release_a_patch(0)

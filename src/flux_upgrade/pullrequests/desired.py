@@ -96,7 +96,8 @@ class DesiredPull:
         is_draft = self.make_draft or (pull.is_draft and not self.make_ready)
         state = self.state._replace(given=_sorted(before.given if given is None else given))
         state = recorded(state, pull, is_draft=is_draft)
-        return state if _is_titled_by_us(pull) else state._replace(title=before.title)
+        is_ours = pull.title == self.title or _is_titled_by_us(pull)
+        return state if is_ours else state._replace(title=before.title)
 
 
 def state_before(pull: PullRequest) -> MarkerState:
