@@ -140,12 +140,13 @@ def check_pinned(of: Pinned, tree: Snapshot, old: bytes, new: bytes) -> Overlay 
     overlays = []
     for chain in patching:
         found = evaluated(tree, of.entry, old, new, chain)
-        if found is not None:
-            own, evaluation = found
-            overlay = Overlay(own.path, tuple(evaluation.findings), turned_off=tuple(evaluation.turned_off()))
-            overlays.append(overlay._replace(left_out=evaluation.left_out))
+        if found is None:
+            return UNREADABLE
+        own, evaluation = found
+        overlay = Overlay(own.path, tuple(evaluation.findings), turned_off=tuple(evaluation.turned_off()))
+        overlays.append(overlay._replace(left_out=evaluation.left_out))
     if not overlays:
-        return UNREADABLE if patching else None
+        return None
     findings = (finding for each in overlays for finding in each.findings)
     turned_off = (gone for each in overlays for gone in each.turned_off)
     left_out = tuple(crd for each in overlays for crd in each.left_out)
