@@ -74,9 +74,10 @@ def installed_ends(
 ) -> InstalledEnds | Unknown:
     """Return the CRDs of both ends; of all components, if it is unknown which are installed.
 
-    ``manifests``: before and after, if they are known. Raises SourceUnavailable, UntrustedArchive, Unreadable.
+    ``manifests``: before and after, if they are known. Without readable CRDs, those of the releases
+    count. Raises SourceUnavailable, UntrustedArchive, Unreadable.
     """
-    if isinstance(manifests, Unknown):
+    if isinstance(manifests, Unknown) or None in map(installed_crds, manifests):
         manifests = released(Pinned(components=transition.pin.components or ()), transition, evidence)
     if isinstance(manifests, Unknown):
         return manifests
