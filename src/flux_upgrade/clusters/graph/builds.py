@@ -10,20 +10,21 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.flux_objects import INSTALLING, KINDS, BuiltObject, may_lead
+from flux_upgrade.clusters.graph.flux_objects import INSTALLING, KINDS, BuiltObject, may_lead, value_sources
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Item, Items, held, id_of
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.kubernetes_objects import parts
+from flux_upgrade.model.kubernetes_objects import part, parts
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -33,6 +34,7 @@ _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository
 _KIND = re.compile(r"^kind:[ \t]*[\"']?(\w+)", re.MULTILINE)  # Of a List, each document is parsed
 _COMPONENTS = "components"
+_MAP = "ConfigMap"
 _PLAIN = {"apiVersion", "kind", "metadata", "resources", "bases", "components"}
 _ELSEWHERE = ("validators", "openapi", "configurations", "generators", "helmCharts")
 """Fields of a kustomization that change no object of its resources."""
@@ -186,9 +188,24 @@ class Builds:
         """A file's objects that may lead on; no files where there is none."""
         if path not in self._read:
             file = self._tree.at(path)
-            items = _items(file) if file is not None and may_lead(file.content) else ()
+            items = _items(file, self._maps) if file is not None and self._may_lead(file.content) else ()
             self._read[path] = Build() if file is None else Build(frozenset([path]), items)
         return self._read[path]
+
+    def _may_lead(self, content: bytes) -> bool:
+        has_map = b"ConfigMap" in content and any(name.encode() in content for name in self._maps)
+        return may_lead(content) or has_map
+
+    @cached_property
+    def _maps(self) -> frozenset[str]:
+        """Names of the ConfigMaps that Kustomizations of Flux take variables from."""
+        names = set[str]()
+        for _, written in self._tree.flux_kustomizations:
+            if "substituteFrom" in written.text:
+                with suppress(Unreadable):  # a template, or a value that Flux rejects
+                    sources = value_sources(part(part(written.data(), "spec"), "postBuild"))
+                    names |= {name for kind, name, _ in sources if kind == "ConfigMap"}
+        return frozenset(names)
 
     def _named(self, of: Kustomization) -> Build:
         """What it names besides: patches, and what it generates and configures with. A folder is a kustomization."""
@@ -206,19 +223,24 @@ class Builds:
         return build.plus(Build(items=tuple(_generated_maps(of))))
 
 
-def _items(file: File) -> Items:
+def _items(file: File, maps: Collection[str]) -> Items:
     """Only the documents of kinds that lead on are parsed: most of a repository is something else."""
     found: list[Item] = []
-    for each in file.readable_where(_may_lead_on):
+    for each in file.readable_where(lambda text: _may_lead_on(text, maps)):
         with suppress(Unreadable):  # what has no plain values is no object: kustomize says so
             data = each.data()
             found.append(PlacedItem((id_of(data),), held(data), path=file.path, line=each.line))
     return tuple(found)
 
 
-def _may_lead_on(text: str) -> bool:
-    """Whether a document may, or may install Flux; nearly all charts come from somewhere else than a repository."""
+def _may_lead_on(text: str, maps: Collection[str]) -> bool:
+    """Whether a document may, or may install Flux; nearly all charts come from somewhere else than a repository.
+
+    ``maps``: names of ConfigMaps with variables.
+    """
     kind = _KIND.search(text)
+    if kind is not None and kind[1] == _MAP:
+        return any(name in text for name in maps)
     marks = ("GitRepository", "Bucket", "distribution", "flux2")
     is_elsewhere = kind is not None and kind[1] == "HelmRelease" and not any(mark in text for mark in marks)
     return kind is None or (kind[1] in KINDS and not is_elsewhere)
@@ -258,7 +280,7 @@ def _stepped(of: Kustomization, items: Items) -> Items:
 def _doubted(items: Items, step: str = "") -> Items:
     """Return the items, but those that a failed step may be for are uncertain."""
     target = _TARGET.match(step)
-    concerned = [kind for kind in INSTALLING if target is None or target[1] == kind]
+    concerned = [kind for kind in (*INSTALLING, _MAP) if target is None or target[1] == kind]
     return tuple(
         replace(item, is_certain=False) if isinstance(item, PlacedItem) and item.current.kind in concerned else item
         for item in items

@@ -16,7 +16,7 @@ _VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)(?:(?P<op>:?
 
 _LEFT = re.compile(r"\$\{[^{}]*\}|<<[^<>]*>>")
 OTHERS = ""
-"""Stands among values for those of a ConfigMap or Secret that is not in Git."""
+"""Key among values, if a ConfigMap or Secret that is not in Git may have more."""
 
 
 def substituted(text: str, values: Mapping[str, str | None]) -> str:

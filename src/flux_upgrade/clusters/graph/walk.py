@@ -64,7 +64,7 @@ class Walk:
         self._known: set[tuple[str, str, str]] = set()
         self._choices: dict[int, str] = {}  # Index of a reconciliation → the nearest of its directories that is a guess
         self._waiting: list[_Found] = []
-        self._generated: list[Any] = []  # ConfigMaps
+        self._built_maps: list[Item] = []  # ConfigMaps
         self._maps: dict[tuple[str, str, str], Mapping[str, str | None]] = {}
         self._done: list[Reconciliation] = []
         self._charts: set[str] = set()
@@ -193,7 +193,7 @@ class Walk:
         self._troubles += build.troubles
         index = len(self._done)
         self._done.append(step._replace(files=build.files, is_suspended=is_suspended(spec)))
-        self._generated += [_data(each) for each in build.items if each.current.kind == "ConfigMap"]
+        self._built_maps += [each for each in build.items if each.current.kind == "ConfigMap"]
         values = self._values(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")
         if not (spec.get("patches") or spec.get("components")):
@@ -212,18 +212,30 @@ class Walk:
         if key not in self._maps:
             found: dict[str, str | None] = {}
             is_there = False
-            for data in (*self._generated, *self._objects(kind, name)):
+            for data, is_certain in self._versions(kind, name):
                 metadata = part(data, "metadata")
                 if metadata.get("name") == name and metadata.get("namespace") in (None, "", namespace):
                     is_there = True
                     known = {**part(data, "data"), **part(data, "stringData")}
+                    found |= {} if is_certain else {OTHERS: None}
                     # What a Secret holds is encoded, or encrypted.
                     for variable, value in known.items():
-                        text = str(value) if kind == "ConfigMap" else None
+                        text = str(value) if kind == "ConfigMap" and is_certain else None
                         # Of several values, it is not known which one the cluster has.
                         found[variable] = text if found.get(variable, text) == text else None
             self._maps[key] = found if is_there else {OTHERS: None}
         return self._maps[key]
+
+    def _versions(self, kind: str, name: str) -> Iterator[tuple[Mapping[str, Any], bool]]:
+        """Yield the objects that may be one ConfigMap or Secret, and whether all steps over them are known.
+
+        A ConfigMap counts as it is built: patches may change it.
+        """
+        maps = [each for each in self._built_maps if each.current.name == name] if kind == "ConfigMap" else []
+        for item in maps:
+            yield _data(item), not isinstance(item, PlacedItem) or item.is_certain
+        if not maps:
+            yield from ((data, True) for data in self._objects(kind, name))
 
     def _objects(self, kind: str, name: str) -> Iterator[Mapping[str, Any]]:
         """Those of a kind in the files that have been read so far."""
