@@ -121,7 +121,7 @@ class Builds:
             of = kustomization.read(self._tree, folder)
             self._known[key] = self._generated(folder, ignore) if of is None else self._run(of, Build())
             if of is None and folder in self._tree.kustomization_folders:
-                trouble = Trouble(folder, 0, "its kustomization.yaml cannot be read")
+                trouble = Trouble(folder, 0, "its kustomization.yaml cannot be read", is_open=True)
                 self._known[key] = self._known[key].plus(Build(troubles=(trouble,)))
         return self._known[key]
 
@@ -176,7 +176,7 @@ class Builds:
             return build.plus(found)
         below = kustomization.read(self._tree, path)
         if below is None and path in self._tree.kustomization_folders:
-            trouble = Trouble(of.path, line, f"the kustomization of {text} is not readable")
+            trouble = Trouble(of.path, line, f"the kustomization of {text} is not readable", is_open=True)
             return doubted.plus(self._generated(path, None), Build(troubles=(trouble,)))
         if below is None:
             return doubted.plus(Build(troubles=(Trouble(of.path, line, f"there is no {text}"),)))
