@@ -110,9 +110,7 @@ class Assessment(NamedTuple):
     by_operator: bool = False  # The flux-operator migrates the stored objects of the cluster
     by_tag: bool = False  # Whether the tag of an artifact is moved, so that nothing is merged
     base: ClusterBase | None = None  # None: it is what the plan has
-    absent_crds: tuple[
-        str, ...
-    ] = ()  # Names of the CRDs that are not in the manifest: something else has to apply them
+    absent_crds: tuple[str, ...] = ()  # Names of the CRDs that something else than the manifest has to apply
     identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
     @property

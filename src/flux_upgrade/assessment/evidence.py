@@ -142,11 +142,6 @@ class Evidence:
         """Return what the graph says of a cluster."""
         return tuple(each for each in self.graph.clusters if each.name == cluster.name)
 
-    @property
-    def kept(self) -> frozenset[str]:
-        """The installations and their syncs, which no pattern to paste leaves out."""
-        return self.graph.kept
-
     def graph_of(self, clusters: Sequence[Cluster], below: str = "") -> ClusterGraph:
         """Return which of ``clusters`` reads which file. ``below``: as ``roots_of`` takes it."""
         from flux_upgrade.clusters.roots import graph_of  # late: only resources of Flux need it

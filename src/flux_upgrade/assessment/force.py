@@ -16,7 +16,7 @@ from typing import NamedTuple
 from flux_upgrade.assessment import uninstalling
 from flux_upgrade.assessment.assessment import Forced
 from flux_upgrade.assessment.evidence import Evidence, Transition
-from flux_upgrade.assessment.overlays import builds, overlays_of
+from flux_upgrade.assessment.overlays import overlays_of
 from flux_upgrade.impact.overlay.pinned import Pinned, is_same
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import named_in
@@ -100,7 +100,7 @@ def _applies(
         return False
     if transition.pin.folder is not None:
         return is_below(f"{transition.pin.folder}/flux-system", folder)
-    return is_below(transition.path, folder) or transition.path in builds(evidence).of(folder, {}).files
+    return is_below(transition.path, folder) or transition.path in evidence.graph.builds.of(folder, {}).files
 
 
 def _as_built(transition: Transition, reference: Pinned | Unknown | None, evidence: Evidence) -> Iterator[_Applying]:

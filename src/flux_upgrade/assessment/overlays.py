@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from flux_upgrade.assessment.evidence import Evidence
-from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.builds import Build, Builds, PlacedItem
+from flux_upgrade.clusters.graph.builds import Build, PlacedItem
 from flux_upgrade.clusters.graph.flux_objects import BuiltObject, kustomization_of
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.model.errors import Unreadable
@@ -34,10 +33,6 @@ def overlays_of(path: str, tree: Snapshot) -> dict[str, Kustomization]:
     return overlays
 
 
-def builds(evidence: Evidence) -> Builds:
-    return evidence.once("builds", lambda: Builds(ArtifactFiles(evidence.tree)))
-
-
 def built_objects(path: str, written: Object, evidence: Evidence) -> Sequence[Mapping[str, Any] | Unknown]:
     """Return what is built of an object in the file at ``path``, once for each place where it is applied.
 
@@ -56,13 +51,13 @@ def _without_a_root(path: str, evidence: Evidence) -> Iterator[BuiltObject]:
     overlays = overlays_of(path, evidence.tree)
     for overlay in overlays.values():
         if not any(other.leads_to(overlay.folder) for other in overlays.values()):
-            yield from _installing(builds(evidence).of(overlay.folder, {}))
+            yield from _installing(evidence.graph.builds.of(overlay.folder, {}))
     for _, written in evidence.tree.flux_kustomizations:
         with suppress(Unreadable):  # A template, or a value that Flux rejects
             data = written.data()
             applying = kustomization_of(data if isinstance(data, dict) else {})
-            if applying is not None and path in builds(evidence).of(applying.folder, {}).files:
-                yield from _installing(builds(evidence).of(applying.folder, applying.spec))
+            if applying is not None and path in evidence.graph.builds.of(applying.folder, {}).files:
+                yield from _installing(evidence.graph.builds.of(applying.folder, applying.spec))
 
 
 def _installing(build: Build) -> Iterator[BuiltObject]:

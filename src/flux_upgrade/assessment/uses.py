@@ -47,7 +47,7 @@ def unread(transition: Transition, evidence: Evidence) -> tuple[str, ...]:
     not_read = (file for file in searched if others.is_unread(file.path))
     removed = (use for file in not_read for use in file.uses if use.is_applied and not use.why)
     gone = (use.path for use in removed if not target.serves(use.group, use.version, use.kind))
-    return tuple(path for path in dict.fromkeys(gone) if path not in evidence.kept)
+    return tuple(path for path in dict.fromkeys(gone) if path not in evidence.graph.kept)
 
 
 def unfollowed(transition: Transition, evidence: Evidence) -> tuple[Trouble, ...]:

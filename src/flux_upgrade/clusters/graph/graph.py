@@ -22,7 +22,8 @@ class ClusterGraph:
     """The clusters of one repository, each with the files that Flux reads for it.
 
     ``roots``: name of a cluster → where Flux begins to read for it. ``urls``: the addresses of the repository.
-    ``is_all``: whether they are all clusters of the repository. ``kept``: files that are never to be left out.
+    ``is_all``: whether they are all clusters of the repository. ``kept``: the
+    installations and their syncs, which no pattern leaves out.
     """
 
     def __init__(
@@ -37,11 +38,11 @@ class ClusterGraph:
         self._is_all = is_all
         self.kept = frozenset(kept)
         self._tree, files = tree, ArtifactFiles(tree)
-        builds, here = Builds(files), frozenset(map(normalized, urls))
+        self.builds, here = Builds(files), frozenset(map(normalized, urls))
         pushed = PushedArtifacts(tree, here)
         origins = Origins(tree, pushed)
         self.clusters: tuple[ClusterReads, ...] = tuple(
-            Walk(files, builds, here, pushed, origins).reads(name, found) if found else ClusterReads(name)
+            Walk(files, self.builds, here, pushed, origins).reads(name, found) if found else ClusterReads(name)
             for name, found in roots.items()
         )
 
