@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import HOLE, ArtifactFiles
@@ -21,17 +20,14 @@ from flux_upgrade.clusters.graph.flux_objects import (
     is_suspended,
     kustomization_of,
     source_of,
-    value_sources,
 )
 from flux_upgrade.clusters.graph.origins import Origins
 from flux_upgrade.clusters.graph.path_troubles import called, path_trouble, spelled, template_trouble
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.reads import ClusterReads, Reconciliation, Root
 from flux_upgrade.clusters.graph.resource_sets import templated
-from flux_upgrade.clusters.graph.substitution import OTHERS, substituted_in, unknown_in, without_unknown
-from flux_upgrade.kustomize.items import Item
-from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.kubernetes_objects import part
+from flux_upgrade.clusters.graph.substitute_values import SubstituteValues, data_of
+from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in, without_unknown
 from flux_upgrade.model.text import is_below, repository_path
 
 _MOST = 2_000  # Kustomizations of one cluster
@@ -64,8 +60,7 @@ class Walk:
         self._known: set[tuple[str, str, str]] = set()
         self._choices: dict[int, str] = {}  # Index of a reconciliation → the nearest of its directories that is a guess
         self._waiting: list[_Found] = []
-        self._built_maps: list[Item] = []  # ConfigMaps
-        self._maps: dict[tuple[str, str, str], Mapping[str, str | None]] = {}
+        self._values = SubstituteValues(files.tree)
         self._done: list[Reconciliation] = []
         self._charts: set[str] = set()
         self._led_on: dict[tuple[int, str, frozenset[tuple[str, str | None]]], Build] = {}
@@ -111,7 +106,7 @@ class Walk:
         items = [each for each in self._builds.of(root.folder, {}).items if isinstance(each, PlacedItem)]
         # Several may read the same directory; what says where the root is knows which one Flux begins with.
         for item in sorted(items, key=lambda each: each.path != root.place):
-            own = kustomization_of(_data(item))
+            own = kustomization_of(data_of(item))
             if own is not None and _reads(own, root):
                 self._known.add((own.namespace, own.name, ""))
                 self._built(_reconciled(own, root.folder, -1, item))
@@ -193,8 +188,8 @@ class Walk:
         self._troubles += build.troubles
         index = len(self._done)
         self._done.append(step._replace(files=build.files, is_suspended=is_suspended(spec)))
-        self._built_maps += [each for each in build.items if each.current.kind == "ConfigMap"]
-        values = self._values(spec, step.name.partition("/")[0])
+        self._values.add(build)
+        values = self._values.substituted(spec, step.name.partition("/")[0])
         target = str(spec.get("targetNamespace") or "")
         if not (spec.get("patches") or spec.get("components")):
             # Many may reconcile one directory: what it has leads on once, with the same values.
@@ -204,56 +199,7 @@ class Walk:
             self._led_on[once] = build
         for item in build.items:
             if isinstance(item, PlacedItem):
-                self._lead_on(item, _data(item), index, values, target)
-
-    def _map(self, kind: str, namespace: str, name: str) -> Mapping[str, str | None]:
-        """The values of a ConfigMap that has been read so far, or is generated; of a Secret, only what it has."""
-        key = kind, namespace, name
-        if key not in self._maps:
-            found: dict[str, str | None] = {}
-            is_there = False
-            for data, is_certain in self._versions(kind, name):
-                metadata = part(data, "metadata")
-                if metadata.get("name") == name and metadata.get("namespace") in (None, "", namespace):
-                    is_there = True
-                    known = {**part(data, "data"), **part(data, "stringData")}
-                    found |= {} if is_certain else {OTHERS: None}
-                    # What a Secret holds is encoded, or encrypted.
-                    for variable, value in known.items():
-                        text = str(value) if kind == "ConfigMap" and is_certain else None
-                        # Of several values, it is not known which one the cluster has.
-                        found[variable] = text if found.get(variable, text) == text else None
-            self._maps[key] = found if is_there else {OTHERS: None}
-        return self._maps[key]
-
-    def _versions(self, kind: str, name: str) -> Iterator[tuple[Mapping[str, Any], bool]]:
-        """Yield the objects that may be one ConfigMap or Secret, and whether all steps over them are known.
-
-        A ConfigMap counts as it is built: patches may change it.
-        """
-        maps = [each for each in self._built_maps if each.current.name == name] if kind == "ConfigMap" else []
-        for item in maps:
-            yield _data(item), not isinstance(item, PlacedItem) or item.is_certain
-        if not maps:
-            yield from ((data, True) for data in self._objects(kind, name))
-
-    def _objects(self, kind: str, name: str) -> Iterator[Mapping[str, Any]]:
-        """Those of a kind in the files that have been read so far."""
-        marks = f"kind: {kind}".encode(), name.encode()
-        for path in sorted(frozenset[str]().union(*(each.files for each in self._done))):
-            file = self._files.tree.at(path)
-            if file is not None and all(mark in file.content for mark in marks):
-                with suppress(Unreadable):  # a value that is none, such as a broken timestamp: Flux rejects the file
-                    found = [each.data() for each in file.readable if each.text_at("kind") == kind]
-                    yield from (each for each in found if isinstance(each, dict))
-
-    def _values(self, spec: Mapping[str, Any], namespace: str) -> Mapping[str, str | None]:
-        """The values of ``postBuild``; ``substitute`` comes before ``substituteFrom``."""
-        post_build = part(spec, "postBuild")
-        found: dict[str, str | None] = {}
-        for kind, name, _ in value_sources(post_build):
-            found |= self._map(kind, namespace, name)
-        return found | {key: str(value) for key, value in part(post_build, "substitute").items()}
+                self._lead_on(item, data_of(item), index, values, target)
 
     def _lead_on(
         self, item: PlacedItem, data: Any, parent: int, values: Mapping[str, str | None], namespace: str
@@ -295,13 +241,6 @@ class Walk:
 def _reads(of: FluxKustomization, root: Root) -> bool:
     folder = posixpath.join(root.above, root.folder).rstrip("/")
     return repository_path(posixpath.join(root.base, of.folder)) == folder and of.source == root.source
-
-
-def _data(item: Item) -> Any:
-    try:
-        return item.data
-    except Unreadable:  # a step made something of it that is no object: kustomize says so
-        return {}
 
 
 def normalized(url: str) -> str:
