@@ -65,23 +65,8 @@ def test_the_table_has_a_line_for_each_mode() -> None:
     more = Comparison(PLACE, READY, ACTION)
     same = Comparison(PLACE._replace(mode="files"), ACTION, ACTION)
     _, files, history = table([more, same, more._replace(now=READY)])
-    assert files.split() == ["files", "1", "0", "(", "0.0%)", "0", "(", "0.0%)", "1", "(100.0%)", "0", "(", "0.0%)"]
-    assert history.split() == [
-        "history",
-        "2",
-        "1",
-        "(",
-        "50.0%)",
-        "0",
-        "(",
-        "0.0%)",
-        "1",
-        "(",
-        "50.0%)",
-        "0",
-        "(",
-        "0.0%)",
-    ]
+    assert " ".join(files.split()) == "files 1 0 ( 0.0%) 0 ( 0.0%) 1 (100.0%) 0 ( 0.0%)"
+    assert " ".join(history.split()) == "history 2 1 ( 50.0%) 0 ( 0.0%) 1 ( 50.0%) 0 ( 0.0%)"
 
 
 def test_a_decision_as_text() -> None:
