@@ -8,7 +8,7 @@ from flux_upgrade.config import keys
 from flux_upgrade.config.also_keys import ALSO
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
 from flux_upgrade.config.keys import ChoiceShape, Key, ListShape, MappingShape, PlainShape, Shape, TextShape
-from flux_upgrade.config.values import KUBERNETES_PATCH
+from flux_upgrade.config.scalars import KUBERNETES_PATCH
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
 
 Schema = dict[str, Any]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
@@ -17,17 +16,19 @@ from flux_upgrade.config.also_keys import ALSO
 from flux_upgrade.config.config import Also, slug
 from flux_upgrade.config.install_flags import canonical, default, unknown
 from flux_upgrade.config.keys import ChoiceShape, ListShape, MappingShape, PlainShape, Shape, TextShape
+from flux_upgrade.config.scalars import (
+    read_boolean,
+    read_count,
+    read_duration,
+    read_kubernetes_version,
+    read_switch,
+    shown,
+)
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.policy.decision import HealthStatus
-
-_INTEGER = "tag:yaml.org,2002:int"
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-KUBERNETES_PATCH = r"(?:\.[0-9]{1,3}(?:[-+][0-9A-Za-z.+-]{1,60})?)?"
-"""A regular expression for what may follow the minor of a version of Kubernetes."""
-_OLDEST = 16  # Flux 0.1 needed Kubernetes 1.16: what is older is 1.30 that lost its zero, or no version of Kubernetes
 
 
 def read(shape: Shape, name: str, node: Node, source: YamlText) -> Any:
@@ -140,7 +141,7 @@ def _read_healthy(name: str, node: Node, source: YamlText) -> HealthStatus | Non
     if is_text(node) and node.value == "soak":
         return None
     if isinstance(node, ScalarNode):
-        source.refuse(node, f"{name} expects soak, or context and creator, got {_shown(node)}")
+        source.refuse(node, f"{name} expects soak, or context and creator, got {shown(node)}")
         return None
     value = read_mapping(keys.HEALTHY, name, node, source) or {}
     return HealthStatus(tuple(value.get("context", ())), value.get("creator", ""))
@@ -161,64 +162,6 @@ def _read_also_entry(name: str, node: Node, source: YamlText) -> Also | None:
         return None
     cluster = repository_path(given["cluster"]) if "cluster" in given else None
     return Also(given["files"], given["match"], given.get("for", False), cluster, node.start_mark.line + 1)
-
-
-def _read_boolean(name: str, node: Node, source: YamlText) -> bool | None:
-    value = truth(node)
-    if value is None:
-        given = quoted(node.value) if is_text(node) else kind(node)
-        quotes = " in quotes" if is_text(node) and node.value.lower() in ("true", "false") else ""
-        source.refuse(node, f"{name} expects true or false, got {given}{quotes}")
-    return value
-
-
-def _read_switch(name: str, node: Node, source: YamlText) -> bool | None:
-    """A boolean, or ``on`` or ``off`` in quotes."""
-    if is_text(node) and node.value in ("on", "off"):
-        return bool(node.value == "on")
-    value = truth(node)
-    if value is None:
-        given = quoted(node.value) if is_text(node) else kind(node)
-        source.refuse(node, f"{name} expects on or off, got {given}")
-    return value
-
-
-def _read_duration(name: str, node: Node, source: YamlText) -> timedelta | None:
-    if isinstance(node, ScalarNode) and node.value == "0" and kind(node) in ("text", "a number"):
-        return timedelta(0)
-    found = re.fullmatch("([0-9]{1,4})([hdw])", node.value) if is_text(node) else None
-    if found is None:
-        source.refuse(node, f"{name} expects a duration like 0, 12h, 7d or 2w, got {_shown(node)}")
-        return None
-    return int(found[1]) * _UNITS[found[2]]
-
-
-def _read_count(name: str, node: Node, source: YamlText) -> int | None:
-    is_count = isinstance(node, ScalarNode) and node.tag == _INTEGER and re.fullmatch("0|[1-9][0-9]{0,3}", node.value)
-    if not is_count:
-        source.refuse(node, f"{name} expects a whole number from 0 to 9999, got {_shown(node)}")
-        return None
-    return int(node.value)
-
-
-def _read_kubernetes_version(name: str, node: Node, source: YamlText) -> str | None:
-    """The text counts, in quotes or not."""
-    is_version = isinstance(node, ScalarNode) and (is_text(node) or node.tag == "tag:yaml.org,2002:float")
-    found = re.fullmatch(rf"v?1\.([0-9]{{1,2}}){KUBERNETES_PATCH}", node.value) if is_version else None
-    if found is None:
-        source.refuse(node, f"{name} expects a version of Kubernetes like 1.33 or v1.33.4, got {_shown(node)}")
-        return None
-    if int(found[1]) < _OLDEST:
-        # Whatever has read 1.30 as a number before has written 1.3.
-        lost = f", did you mean 1.{found[1]}0?" if found[1] in "23456789" else ""
-        refusal = f"is older than any that Flux has run on, 1.{_OLDEST}{lost}"
-        source.refuse(node, f"{name} {quoted(node.value)} {refusal}")
-        return None
-    return str(node.value)
-
-
-def _shown(node: Node) -> str:
-    return quoted(node.value) if isinstance(node, ScalarNode) and node.value else kind(node)
 
 
 def read_install_flags(name: str, node: Node, source: YamlText) -> dict[str, str] | None:
@@ -243,7 +186,7 @@ def read_install_flags(name: str, node: Node, source: YamlText) -> dict[str, str
 def _flag_text(flag: str, node: Node, source: YamlText) -> str | None:
     example = default(flag)
     if isinstance(example, bool):
-        value = _read_boolean(flag, node, source)
+        value = read_boolean(flag, node, source)
         return None if value is None else str(value).lower()
     is_list = isinstance(example, list)
     if not is_list or not isinstance(node, SequenceNode):
@@ -265,11 +208,11 @@ def _text_of(name: str, wanted: str, node: Node, source: YamlText) -> str | None
 
 
 _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
-    PlainShape.BOOLEAN: _read_boolean,
-    PlainShape.SWITCH: _read_switch,
-    PlainShape.DURATION: _read_duration,
-    PlainShape.COUNT: _read_count,
-    PlainShape.KUBERNETES_VERSION: _read_kubernetes_version,
+    PlainShape.BOOLEAN: read_boolean,
+    PlainShape.SWITCH: read_switch,
+    PlainShape.DURATION: read_duration,
+    PlainShape.COUNT: read_count,
+    PlainShape.KUBERNETES_VERSION: read_kubernetes_version,
     PlainShape.INSTALL_FLAGS: read_install_flags,
     PlainShape.HEALTHY: _read_healthy,
     PlainShape.ALSO: _read_also,
