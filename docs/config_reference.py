@@ -18,6 +18,7 @@ from flux_upgrade.config.also_keys import ALSO
 from flux_upgrade.config.config import PATH
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
 from flux_upgrade.config.keys import GROUP, TOP, Key, MappingShape
+from flux_upgrade.config.known_keys import KNOWN
 from flux_upgrade.config.schema import described, schema_of, type_of
 from flux_upgrade.manifests.options import LOG_LEVELS, spell
 
@@ -44,6 +45,14 @@ also:
   - files: ["ansible/group_vars/*.yaml"]
     match: 'flux_version: (?<version>.*)'
     cluster: clusters/production
+"""
+KNOWN_EXAMPLE = """\
+known:
+  - paths: ["clusters/production/**"]
+    reason: Terraform creates the Secret cluster-settings.
+    release: v2.8
+    until: 2027-03-31
+    variables: {environment: production}
 """
 BOOTSTRAP_EXAMPLE = """\
 bootstrap:
@@ -169,7 +178,14 @@ def reference() -> str:
                 "for what happens if an entry matches nothing."
             ),
             f"```yaml\n{ALSO_EXAMPLE}```",
-            _table(("Key", "Required", "Type", "Default", "Meaning"), _also_rows()),
+            _table(("Key", "Required", "Type", "Default", "Meaning"), _entry_rows(ALSO)),
+            "## Known",
+            (
+                "Each entry of `known` has the required keys and at least one of the others. See "
+                "[state what Git does not show](../how-to/known-facts.md) for when it counts."
+            ),
+            f"```yaml\n{KNOWN_EXAMPLE}```",
+            _table(("Key", "Required", "Type", "Default", "Meaning"), _entry_rows(KNOWN)),
             "## Durations",
             "`0`, or a number with `h` (hours), `d` (days) or `w` (weeks).",
             *_bootstrap(),
@@ -197,10 +213,10 @@ def _bootstrap() -> Iterator[str]:
     yield _table(("Flag", "For", "Since", "Type", "Meaning"), _bootstrap_flag_rows())
 
 
-def _also_rows() -> Iterator[tuple[str, ...]]:
-    for key in ALSO.keys:
+def _entry_rows(entry: MappingShape) -> Iterator[tuple[str, ...]]:
+    for key in entry.keys:
         plain = f"`{key.default}`" if key.default else ""
-        yield f"`{key.name}`", "yes" if key.name in ALSO.required else "no", type_of(key.shape), plain, key.meaning
+        yield f"`{key.name}`", "yes" if key.name in entry.required else "no", type_of(key.shape), plain, key.meaning
 
 
 def _bootstrap_rows() -> Iterator[tuple[str, ...]]:

@@ -34,7 +34,7 @@ SCHEMA = json.loads((REFERENCE / "plan.schema.json").read_text())
 DEFINITIONS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
 IMPACT = ("impact", "place", "use", "stored", "refused", "break", "overlay", "finding", "kubernetes", "changes")
-AT_TIMES = ("unfollowed", "base", "identical-to", "crds-to-bring", "broken-files", "not-applied")
+AT_TIMES = ("unfollowed", "known", "base", "identical-to", "crds-to-bring", "broken-files", "not-applied")
 """Fields of an impact that are there if they say something."""
 
 OURS = ("drift", "installation", "decision", "reported", "artifact", "pushed", "migration", "crd-change", *IMPACT)

@@ -312,6 +312,16 @@ def test_config_check_tells_what_a_run_does_not_use(server: Server, api: Loopbac
     assert is_read(api)
 
 
+def test_facts_of_a_pull_request_do_not_count(server: Server, api: Loopback) -> None:
+    place = head_with_base(server)
+    fact = "known:\n- {paths: ['**'], reason: It ran., release: v2.8, until: 2999-12-31, migrated: true}\n"
+    (place / CONFIG).write_text(fact)
+    assert "a run here does not use known" in asked(place, CIS["any"], api, command="config check")
+    assert "does not use" not in asked(place, CIS["any"], api, "--trust-config", command="config check")
+    source = f"--release-source={server.folder}"
+    assert "[untrusted-config]" not in asked(place, CIS["any"], api, source, command="plan . --pull-request")
+
+
 def test_accounts_are_needed_for_pull_requests_only(server: Server, api: Loopback) -> None:
     place = head_with_base(server)
     (place / CONFIG).write_text("accounts: [mallory]\n")
@@ -324,7 +334,7 @@ def test_accounts_are_needed_for_pull_requests_only(server: Server, api: Loopbac
 
 
 def test_no_shared_file_sets_such_a_key() -> None:
-    assert set(PROTECTED) == {"extends", "accounts", "allow-hosts", "bootstrap"}
+    assert set(PROTECTED) == {"extends", "accounts", "allow-hosts", "bootstrap", "known"}
     assert not {key.name for key in SHARED.keys}.intersection(PROTECTED)
     assert set(PROTECTED) <= SHARED.elsewhere.keys()
 

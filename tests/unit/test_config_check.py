@@ -82,6 +82,25 @@ def test_it_says_which_schedule_needs_both_days(tmp_path: Path) -> None:
     ]
 
 
+def test_entries_of_known_that_do_not_count_are_named(tmp_path: Path) -> None:
+    entry = "{paths: [%s], reason: It ran., release: %s, until: %s, migrated: true}"
+    entries = [
+        entry % ("clusters/**", "v2.8", "2999-12-31"),
+        entry % ("clusters/**", "v2.8", "2020-12-31"),
+        entry % ("nowhere/**", "v2.8", "2999-12-31"),
+    ]
+    text = "known:\n" + "".join(f"- {line}\n" for line in entries)
+    files = fleet({"clusters/production": "v2.8.8"})
+    code, out, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": text.encode()})
+    assert code == 0
+    assert out.count("says that flux migrate has run") == 2
+    warnings = [line.partition(".yaml:")[2] for line in err.splitlines() if "warning" in line]
+    assert warnings == [
+        "3: this entry of `known` counted until 2020-12-31",
+        "4: this entry of `known` matches no file that installs Flux",
+    ]
+
+
 def test_a_sparse_checkout_is_not_compared(tmp_path: Path) -> None:
     code, out, err = check(tmp_path, {**FLEET, ".git/info/sparse-checkout": b"clusters\n"})
     assert code == 0

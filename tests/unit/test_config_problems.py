@@ -13,9 +13,11 @@ import yaml
 from config_reference import EXAMPLE, reference, schema
 
 from config_files import load
+from flux_upgrade.config.also_keys import DIRECTORY
 from flux_upgrade.model.errors import InvalidConfig
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+KNOWN = "known:\n  - {paths: [a], reason: It is so., release: v2.8, until: 2027-03-31"  # Without the brace at its end
 EMPTY_GROUP = "groups:\n  a: {paths: [a]}\n"
 
 # File → problems as line and text.
@@ -69,6 +71,31 @@ PROBLEMS: dict[str, list[tuple[int, str]]] = {
     "groups:\n  a: {}": [(2, "group 'a' has no paths")],
     "groups:\n  a: {paths: []}": [(2, "paths is empty")],
     # Places of one's own
+    "known: x": [(1, "known expects a list, got text")],
+    "known: [x]": [(1, "an entry of known expects a mapping, got text")],
+    "known:\n  - {}": [
+        *((2, f"an entry of known has no {key}") for key in ("paths", "reason", "release", "until")),
+        (2, "an entry of known needs migrated, root, reads or variables"),
+    ],
+    f"{KNOWN}}}": [(2, "an entry of known needs migrated, root, reads or variables")],
+    f"{KNOWN}, migrated: false}}": [(2, "an entry of known needs migrated, root, reads or variables")],
+    f"{KNOWN}, migrated: maybe}}": [(2, "migrated expects true or false, got 'maybe'")],
+    f"{KNOWN}, root: ../a}}": [(2, f"root '../a' is not {DIRECTORY.description}")],
+    f"{KNOWN}, reads: []}}": [(2, "reads is empty")],
+    f"{KNOWN}, variables: {{}}}}": [(2, "variables is empty")],
+    f"{KNOWN}, variables: [a]}}": [(2, "variables expects a mapping, got a list")],
+    f"{KNOWN}, variables: {{a-b: c}}}}": [(2, "variable 'a-b' is not the name of a variable")],
+    f"{KNOWN}, variables: {{a: 1}}}}": [(2, "a expects the value of a variable, got a number; put it in quotes")],
+    f"{KNOWN}, root: a, until: 2027-02-30}}": [(2, "key 'until' is given twice, first in line 2")],
+    f"{KNOWN.replace('2027-03-31', '2027-02-30')}, root: a}}": [
+        (2, "until expects a date like 2027-03-31, got '2027-02-30'")
+    ],
+    f"{KNOWN.replace('2027-03-31', 'never')}, root: a}}": [(2, "until expects a date like 2027-03-31, got 'never'")],
+    f"{KNOWN.replace('v2.8', '2.10')}, root: a}}": [
+        (2, "release expects a minor of Flux, such as v2.8, got a number; put it in quotes")
+    ],
+    f"{KNOWN.replace('v2.8', 'v2.8.1')}, root: a}}": [(2, "release 'v2.8.1' is not a minor of Flux, such as v2.8")],
+    "groups:\n  a:\n    paths: [a]\n    known: []": [(4, "key 'known' belongs to the top level")],
     "also: x": [(1, "also expects a list, got text")],
     "also: [x]": [(1, "an entry of also expects a mapping, got text")],
     "also:\n  - {}": [(2, "an entry of also has no files"), (2, "an entry of also has no match")],
@@ -406,6 +433,8 @@ VALID = (
     "{timezone: Europe/Berlin, groups: {a: {paths: [a], timezone: UTC, schedule: '* 2 * 3 0L'}}}",
     "timezone: America/Argentina/Buenos_Aires",
     "timezone: Etc/GMT+5",
+    "known: []",
+    KNOWN.replace("2027-03-31", "'2027-03-31', migrated: true, root: ., reads: ['/a/', '!b'], variables: {a_1: ''}}"),
     "also: []",
     "also: [{files: [a], match: '(?<version>.*)'}]",
     "also: [{files: [/Makefile, '!b'], match: '(?P<version>.*)', for: cluster, cluster: clusters/a/}]",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows import fleet, manifest, path_in
+from flux_upgrade.clusters.void_groups import Void
 from flux_upgrade.commands.read import read_inventory
 from flux_upgrade.config.config import PATH as CONFIG
 from flux_upgrade.config.config import Migrate
@@ -282,7 +283,7 @@ REPOSITORY = b"apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nspe
 
 
 def void_groups(tree: Tree, path: str = "", *words: str) -> list[str]:
-    return [each.name for each in tree.gathered(path, *words).void]
+    return [each.name for each in tree.gathered(path, *words).void if isinstance(each, Void)]
 
 
 def test_a_group_is_compared_with_the_whole_repository(tree: Tree) -> None:
@@ -292,6 +293,7 @@ def test_a_group_is_compared_with_the_whole_repository(tree: Tree) -> None:
         for path in ("", "clusters", "clusters/a", "clusters/b", A):
             assert void_groups(tree, path) == expected, path
     (found,) = tree.gathered("clusters/a").void
+    assert isinstance(found, Void)
     assert found.why == "nearest directory: clusters/b"
 
 

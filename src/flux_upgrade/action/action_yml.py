@@ -51,8 +51,8 @@ INPUTS = (
     Input("config", "The config file, relative to the workspace. Default: `.github/flux-upgrade.yaml` if it exists."),
     Input(
         "trust-config",
-        "`true` or `false`: also use `extends`, `accounts`, `allow-hosts` and `bootstrap` of a config file that is not "
-        "known to be on the default branch. Never set it where a pull request may be checked out.",
+        "`true` or `false`: also use `extends`, `accounts`, `allow-hosts`, `bootstrap` and `known` of a config file "
+        "that is not known to be on the default branch. Never set it where a pull request may be checked out.",
         "false",
     ),
     Input(

@@ -9,7 +9,7 @@ from flux_upgrade.assessment.force import forced
 from flux_upgrade.assessment.left_out_crds import to_bring
 from flux_upgrade.assessment.overlays import built_objects
 from flux_upgrade.assessment.storage import crd_changes, installed_ends, released, stored_before, stored_today
-from flux_upgrade.assessment.uses import files_of, in_files, orphaned, turned_off_uses, unfollowed, unread
+from flux_upgrade.assessment.uses import files_of, in_files, known_facts, orphaned, turned_off_uses, unfollowed, unread
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.diff.changes import NO_CHANGES, Changes
@@ -74,6 +74,7 @@ def _in_repository(
     ends = installed_ends(transition, manifests, evidence)
     not_read, not_followed = unread(transition, evidence), unfollowed(transition, evidence)
     result = result._replace(unread=not_read, unfollowed=not_followed, stored=stored_today(transition, ends))
+    result = result._replace(known=known_facts(transition, evidence))
     if isinstance(manifests, Unknown):
         result = result._replace(released_crds=crd_changes(ends, transition, evidence))
     if isinstance(ends, Unknown) or ends.drops_versions:

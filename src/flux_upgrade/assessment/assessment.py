@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flux_upgrade.clusters.graph.builds import Trouble
+from flux_upgrade.config.config import Known
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import Detour, EarlierTries, Hit, Managed, Refused, Stored, TurnedOffUse
@@ -96,6 +97,7 @@ class Assessment(NamedTuple):
     not_applied: NotApplied | None = None  # None: Flux applies the manifest, or nothing tells
     unread: tuple[str, ...] = ()  # Files that no cluster reads, with resources that the target does not serve
     unfollowed: tuple[Trouble, ...] = ()  # Steps from the cluster's root that could not be followed
+    known: tuple[Known, ...] = ()  # Entries of the config file that count for the cluster
     kubernetes: Fit | Unknown = UNDECLARED
     orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there
     upgrade_path: tuple[Version, ...] = ()

@@ -146,7 +146,7 @@ class Evidence:
         """Return which of ``clusters`` reads which file. ``below``: as ``roots_of`` takes it."""
         from flux_upgrade.clusters.roots import graph_of  # late: only resources of Flux need it
 
-        return graph_of(clusters, self.tree, self.urls, below)
+        return graph_of(clusters, self.tree, self.urls, below, self.config.known)
 
     @cached_property
     def _elsewhere(self) -> tuple[Cluster, ...]:

@@ -17,7 +17,7 @@ from flux_upgrade.assessment.uses import apis_between
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.clusters.graph.graph import ClusterGraph
-from flux_upgrade.config.config import ALL
+from flux_upgrade.config.config import ALL, Known
 from flux_upgrade.impact.api_uses.scan import files as find_files
 from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
@@ -57,6 +57,7 @@ class RepositoryAssessment(NamedTuple):
     """Path → uses in a file, or in a part of it, that is not read, counted in its text."""
     coverage: Coverage = Coverage()
     unfollowed: tuple[Trouble, ...] = ()  # Steps from the clusters' roots that could not be followed
+    known: tuple[Known, ...] = ()  # Entries of the config file that count for a cluster
     outside: tuple[Trouble, ...] = ()  # Steps that lead to where nothing was looked at
     ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
@@ -86,10 +87,12 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     is_asked = bool(files or hits) and is_whole and evidence.config.default.governance.include != ALL
     may_be_part = bool(tree.location.root) and not tree.location.is_checkout and question.files is None
     troubles: tuple[Trouble, ...] = ()
+    known: dict[str, Known] = {}
     if is_asked or may_be_part:
         clusters = clusters_of(_members(discover(evidence.pin_context) if question.running else pins), tree)
         graph = evidence.graph_of(clusters)
         troubles = tuple(dict.fromkeys(trouble for each in graph.clusters for trouble in each.troubles))
+        known = {entry.place: entry for reads in graph.clusters for entry in reads.known}
     if is_asked:
         lacking = _lacking(clusters, graph, target)
         not_read = graph.not_read([file.path for file in files])
@@ -112,6 +115,7 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         {path: part.uses for path, part in parts.items()},
         suspected.coverage,
         troubles,
+        tuple(known.values()),
         tuple(each for each in troubles if each.is_outside and may_be_part),
         len(suspected.ignored),
     )

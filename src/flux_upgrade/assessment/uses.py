@@ -11,7 +11,8 @@ from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.assessment.running import suited
 from flux_upgrade.clusters.graph.builds import Trouble
-from flux_upgrade.config.config import ALL, Migrate
+from flux_upgrade.clusters.known import known_of
+from flux_upgrade.config.config import ALL, Known, Migrate
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
 from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
@@ -54,6 +55,15 @@ def unfollowed(transition: Transition, evidence: Evidence) -> tuple[Trouble, ...
     """Return the steps from the cluster's root that could not be followed, if a file names Flux's APIs."""
     reads = evidence.reads(transition.cluster) if _searched(transition, evidence) else ()
     return tuple(dict.fromkeys(trouble for each in reads for trouble in each.troubles))
+
+
+def known_facts(transition: Transition, evidence: Evidence) -> tuple[Known, ...]:
+    """Return the entries of the config file that count for the cluster."""
+    entries = known_of(transition.cluster, evidence.config.known)
+    if not entries:
+        return ()
+    counting = {entry.place for reads in evidence.reads(transition.cluster) for entry in reads.known}
+    return tuple(entry for entry in entries if entry.migrated or entry.place in counting)
 
 
 def _searched(transition: Transition, evidence: Evidence) -> tuple[FluxFile, ...]:

@@ -66,8 +66,8 @@ SHOWN = {
 }
 TRUST = {
     "--trust-config": switch(
-        "in CI: also use extends, accounts, allow-hosts and bootstrap of a config file that is not known to be on the "
-        "default branch"
+        "in CI: also use extends, accounts, allow-hosts, bootstrap and known of a config file that is not known to be "
+        "on the default branch"
     )
 }
 DRY_RUN = {"--dry-run": switch("show what would change, and write nothing")}

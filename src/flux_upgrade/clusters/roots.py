@@ -12,6 +12,8 @@ from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.reads import Root
 from flux_upgrade.clusters.graph.walk import normalized
+from flux_upgrade.clusters.known import known_of
+from flux_upgrade.config.config import Known
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.pin import Pin, Role, SyncSource
@@ -23,15 +25,43 @@ _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
 _GIT = "GitRepository"
 
 
-def graph_of(
-    clusters: Iterable[Cluster], tree: Snapshot, urls: Sequence[str], below: str = "", *, is_all: bool = True
+def graph_of(  # noqa: PLR0913 (the repository, and what is known of it)
+    clusters: Iterable[Cluster],
+    tree: Snapshot,
+    urls: Sequence[str],
+    below: str = "",
+    known: Sequence[Known] = (),
+    *,
+    is_all: bool = True,
 ) -> ClusterGraph:
-    """Which file is read by which cluster. ``urls`` and ``is_all``: as ``ClusterGraph``; ``below``: as ``roots_of``."""
+    """Which file is read by which cluster. ``urls`` and ``is_all``: as ``ClusterGraph``; ``below``: as ``roots_of``.
+
+    ``known``: entries of the config file.
+    """
     pushed, clusters = PushedArtifacts(tree, frozenset(map(normalized, urls))), tuple(clusters)
     kept = {member.path for each in clusters for member in each.members if member.pin.role is Role.INSTALLS}
     kept |= {file.path for file, _ in tree.flux_kustomizations if posixpath.dirname(file.path) in _homes(clusters)}
     kept |= set(tree.named((f"/{_SYNC}",)))
-    return ClusterGraph(tree, roots_of(clusters, tree, below, pushed), urls, is_all=is_all, kept=kept)
+    entries: dict[str, tuple[Known, ...]] = {}
+    for cluster in clusters if known else ():
+        entries[cluster.name] = (*entries.get(cluster.name, ()), *known_of(cluster, known))
+    roots = {
+        name: _as_known(shown, entries.get(name, ()), tree)
+        for name, shown in roots_of(clusters, tree, below, pushed).items()
+    }
+    return ClusterGraph(tree, roots, urls, entries, is_all=is_all, kept=kept)
+
+
+def _as_known(roots: tuple[Root, ...], entries: Sequence[Known], tree: Snapshot) -> tuple[Root, ...]:
+    """Return the root that an entry of the config file states, if the repository does not show one that exists."""
+    entry = next((entry for entry in entries if entry.root is not None), None)
+    if entry is None or entry.root is None or any(_has(root.folder, tree) for root in roots):
+        return roots
+    sync = roots[0] if roots else Root("", SourceKey(_GIT, *SyncSource.named_after("flux-system", "")[:2]), "")
+    # The repository that Flux reads may be checked in to a directory of this one.
+    is_below_base = bool(sync.folder) and entry.root.endswith(f"/{sync.folder}")
+    base = entry.root.removesuffix(f"/{sync.folder}") if is_below_base else ""
+    return (Root(entry.root, sync.source, entry.place, base, sync.url, in_sync=sync.folder),)
 
 
 def _homes(clusters: Iterable[Cluster]) -> frozenset[str]:

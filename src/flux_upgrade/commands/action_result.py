@@ -76,7 +76,7 @@ def _chart(inventory: Inventory, done: Round) -> str:
     from flux_upgrade.report.graph import graph_chart
 
     clusters = [cluster for group in done.plans for cluster in group.update_group.clusters]
-    chart = graph_chart(graph_of(clusters, evidence.tree, evidence.urls, is_all=False))
+    chart = graph_chart(graph_of(clusters, evidence.tree, evidence.urls, known=evidence.config.known, is_all=False))
     head = "<details>\n<summary>What each cluster reads</summary>"
     return f"\n{head}\n\n```mermaid\n{chart}\n```\n\n</details>\n" if chart else ""
 

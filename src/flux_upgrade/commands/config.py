@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -12,10 +13,11 @@ from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
+from flux_upgrade.clusters.known import WithoutEffect, void_entries
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
 from flux_upgrade.commands.config_trust import doubt
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_snapshot, read_text
+from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_snapshot, build_timing, read_text
 from flux_upgrade.commands.wiring_repository import shared_configs
 from flux_upgrade.config.config import PATH, Config
 from flux_upgrade.config.environment import Environment
@@ -40,6 +42,7 @@ _HINT = f"check the path, or omit it to read {PATH}"
 class _Compared(NamedTuple):
     matches: Mapping[str, Sequence[str]] = {}
     void: tuple[Void, ...] = ()
+    without_effect: tuple[WithoutEffect, ...] = ()
     warning: str = ""
 
 
@@ -55,6 +58,7 @@ def run(path: str, environment: Environment, console: Console) -> int:
     withheld = load(text, file, KEY_READERS, doubt=partial(doubt, environment, file, text)).withheld
     # Their values are shown, too.
     config = load(text, file, KEY_READERS, None, None if withheld.keys else shared_configs(environment))
+    config = config.counting_on(datetime.fromtimestamp(build_timing(environment).now(), UTC).date(), file)
     compared = _compared(file, environment, config, snapshot, is_there=is_there)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
@@ -62,6 +66,8 @@ def run(path: str, environment: Environment, console: Console) -> int:
     console.show(check_report(config, title, compared.matches))
     if withheld.keys:
         console.warn(_NOT_USED.format(keys=enumeration(withheld.keys), why=withheld.why))
+    for entry in compared.without_effect:
+        console.warn(entry.text)
     if compared.warning:
         console.warn(compared.warning)
     if void:
@@ -74,7 +80,9 @@ def run(path: str, environment: Environment, console: Console) -> int:
 
 def _compared(path: str, environment: Environment, config: Config, tree: Snapshot, *, is_there: bool) -> _Compared:
     # Whoever has no file yet wants to see what a run would act on; a file without groups says so itself.
-    if not tree.location.is_checkout or (is_there and not config.groups and not config.also):
+    if not tree.location.is_checkout or (
+        is_there and not (config.groups or config.also or config.known or config.lapsed)
+    ):
         return _Compared()
     if tree.location.is_sparse:
         return _Compared(warning=_SPARSE)
@@ -88,4 +96,5 @@ def _compared(path: str, environment: Environment, config: Config, tree: Snapsho
     void = groups_without_match(config, members, tree, path, is_all=True)
     update_groups = assign(found, "", config, tree)
     reported = [each for each in members if each.pin.role is Role.REPORTED and not config.is_ignored(each.path)]
-    return _Compared(matches(config, update_groups, reported, group_paths(config, members), void), void)
+    matched = matches(config, update_groups, reported, group_paths(config, members), void)
+    return _Compared(matched, void, tuple(void_entries(config, members)))

@@ -14,11 +14,11 @@ from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.read import build_config, require_any
 from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_snapshot
 from flux_upgrade.commands.wiring_hosts import build_egress
+from flux_upgrade.config.config import Config
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.manifests.proof import Verdict
 from flux_upgrade.model.errors import InvalidConfig, Unreadable, UsageError
 from flux_upgrade.model.oci.reference import Address
-from flux_upgrade.pins.context import UserPattern
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.report.graph import graph_text
@@ -36,7 +36,9 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     repository, part = snapshot.repository, snapshot.location.part
     hosts = partial(build_egress, environment, options, partial(build_config, environment, snapshot))
     context = build_pin_context(environment, snapshot, build_releases(environment, options.release_source), hosts)
-    context = replace(context, also=_also(environment, snapshot, console))
+    config = _config(environment, snapshot, console)
+    also = user_patterns(config, snapshot, snapshot.location.part, is_whole=snapshot.is_whole)
+    context = replace(context, also=also)
     everything = with_operators(discover(context), repository, context, part, lambda _: False)
     installations = tuple(each for each in everything if each.is_manifest)
     pins = tuple(each for each in everything if not each.is_manifest)
@@ -45,9 +47,7 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     graph = None
     if options.graph:
         urls = build_checkout(environment, snapshot.location.root).urls
-        graph = graph_of(
-            clusters, snapshot.repository, urls, snapshot.location.part.rstrip("/"), is_all=snapshot.is_whole
-        )
+        graph = graph_of(clusters, repository, urls, part.rstrip("/"), config.known, is_all=snapshot.is_whole)
     found = Inspected(installations, pins, clusters, graph)
     if options.json:
         console.show(inspection_json(found))
@@ -61,15 +61,14 @@ def run(options: InspectOptions, environment: Environment, console: Console) -> 
     return Unreadable.exit_code if broken else 0
 
 
-def _also(environment: Environment, snapshot: Snapshot, console: Console) -> tuple[UserPattern, ...]:
-    """What the config file adds; what is found without it is shown even if the file is not valid."""
+def _config(environment: Environment, snapshot: Snapshot, console: Console) -> Config:
+    """Read the config file; without it, if it is not valid."""
     try:
-        config = build_config(environment, snapshot)
+        return build_config(environment, snapshot)
     except (InvalidConfig, UsageError) as error:
         first = error.message.partition("\n")[0]
         console.warn(f"the config file is not used: {first}\nrun `flux-upgrade config check`")
-        return ()
-    return user_patterns(config, snapshot, snapshot.location.part, is_whole=snapshot.is_whole)
+        return Config()
 
 
 def _artifact(options: InspectOptions, address: Address, environment: Environment, console: Console) -> int:

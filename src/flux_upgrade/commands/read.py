@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -41,14 +41,18 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.clusters.known import WithoutEffect
     from flux_upgrade.clusters.void_groups import Void
 
 _OF_PULL_REQUESTS = ("accounts",)
 
 
 def used_keys(*, pull_requests: bool) -> tuple[str, ...]:
-    """Protected keys without which no upgrade is decided. A host that is not allowed is held by itself."""
-    others = ("allow-hosts", "bootstrap", *(() if pull_requests else _OF_PULL_REQUESTS))
+    """Protected keys without which no upgrade is decided.
+
+    A host that is not allowed is held by itself, and what is not known makes decisions more careful.
+    """
+    others = ("allow-hosts", "bootstrap", "known", *(() if pull_requests else _OF_PULL_REQUESTS))
     return tuple(name for name in PROTECTED if name not in others)
 
 
@@ -115,7 +119,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
             urls=checkout.urls,
             followed=partial(build_followed, checkout, files),
         ),
-        void=void_here(options, repository, config, members, is_all=snapshot.is_whole),
+        void=tuple(_void(options, repository, config, members, is_all=snapshot.is_whole)),
     )
 
 
@@ -138,6 +142,18 @@ def require_any(installations: Sequence[object], snapshot: Snapshot, path: str) 
         if snapshot.location.is_sparse:
             hint = "the checkout is sparse: run `git sparse-checkout add` with the directory that has Flux"
         raise NothingFound(f"no Flux found in {path}", hint=hint)
+
+
+def _void(
+    options: UpgradeOptions, tree: Snapshot, config: Config, members: Sequence[Member], *, is_all: bool
+) -> Iterator[Void | WithoutEffect]:
+    """Yield parts of the config file that have no effect."""
+    yield from void_here(options, tree, config, members, is_all=is_all)
+    if (config.known or config.lapsed) and is_all and not tree.location.is_sparse:
+        from flux_upgrade.clusters.known import void_entries, with_other_releases  # late: few files have the key
+
+        yield from void_entries(config, members)
+        yield from with_other_releases(config, members)
 
 
 def void_here(
@@ -180,5 +196,9 @@ def build_config(
         text, named or PATH, KEY_READERS, governing, read_shared, doubt=partial(doubt, environment, path, text)
     )
     config = config._replace(name="" if name == PATH else name)
+    if config.known:
+        config = config.counting_on(
+            datetime.fromtimestamp(build_timing(environment).now(), UTC).date(), config.name or PATH
+        )
     config.require_trusted(uses)
     return config

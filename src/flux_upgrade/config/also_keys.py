@@ -28,6 +28,10 @@ def _match_problem(text: str) -> str:
     return f"has the group (?<{_GROUP}>…) twice" if is_twice else ""
 
 
+DIRECTORY = TextShape(
+    "the directory of a cluster, relative to the repository's root, such as clusters/production",
+    r"\.|(?!(?:.*/)?\.{1,2}(?:/|$))[^\s/\\*?\[\]\x00-\x1f\x7f-\x9f]+(?:/[^/\\*?\[\]\x00-\x1f\x7f-\x9f]+)*/?",
+)
 ALSO = MappingShape(
     (
         Key(
@@ -55,10 +59,7 @@ ALSO = MappingShape(
         ),
         Key(
             "cluster",
-            TextShape(
-                "the directory of a cluster, relative to the repository's root, such as clusters/production",
-                r"\.|(?!(?:.*/)?\.{1,2}(?:/|$))[^\s/\\*?\[\]\x00-\x1f\x7f-\x9f]+(?:/[^/\\*?\[\]\x00-\x1f\x7f-\x9f]+)*/?",
-            ),
+            DIRECTORY,
             "The directory that Flux reconciles the cluster from; `.` is the repository's root. Default: the "
             "cluster [around the file](../how-to/several-pins.md#what-makes-a-cluster).",
         ),

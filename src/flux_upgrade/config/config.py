@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
@@ -129,6 +130,25 @@ class Also(NamedTuple):
     line: int = 1  # Of the entry in the config file, from 1
 
 
+class Known(NamedTuple):
+    """An entry of the key ``known``: facts about clusters that their repository does not show."""
+
+    paths: tuple[str, ...]  # Patterns of the files that install Flux in the clusters, as in .gitignore
+    reason: str
+    release: str  # The minor that the clusters run, `2.8`; with another one, the entry does not count
+    until: date  # The last day on which the entry counts
+    migrated: bool = False  # `flux migrate` has run with the Flux CLI of that minor
+    root: str | None = None  # The directory that Flux begins to read, from the repository's root; None: not given
+    reads: tuple[str, ...] = ()  # Patterns of all files that the clusters read; empty: not given
+    variables: Mapping[str, str] = {}  # Variables of `postBuild` whose values are not in Git
+    line: int = 1  # Of the entry in the config file, from 1
+    file: str = PATH
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
 class Withheld(NamedTuple):
     """Keys of the file that the run does not use: see ``keys.Key.is_protected``."""
 
@@ -152,6 +172,8 @@ class Config(NamedTuple):
     accounts: tuple[str, ...] = ()  # Logins whose pull requests count as those of the token's account
     dashboard: bool = False  # Whether an issue shows everything
     also: tuple[Also, ...] = ()
+    known: tuple[Known, ...] = ()
+    lapsed: tuple[Known, ...] = ()  # Entries of `known` whose last day is past
     extends: str = ""  # As it is written; empty: the file extends no other
     origins: tuple[Origin, ...] = ()  # Of what is set, where the shared file was read
     withheld: Withheld = Withheld()
@@ -163,6 +185,12 @@ class Config(NamedTuple):
                 f"{self.name or PATH} sets {enumeration(names)}, which this run does not use: {self.withheld.why}",
                 hint="run it on the default branch, or add --trust-config if you trust the file",
             )
+
+    def counting_on(self, today: date, file: str) -> Config:
+        """Return the config as it counts on a day. ``file``: its name in reports."""
+        known = [entry._replace(file=file) for entry in self.known]
+        lapsed = tuple(entry for entry in known if entry.until < today)
+        return self._replace(known=tuple(entry for entry in known if entry.until >= today), lapsed=lapsed)
 
     def group_of(self, path: str) -> Group | None:
         """The group of a file, by its path from the repository's root, with ``/``; None: the defaults apply."""

@@ -48,6 +48,9 @@ class PlainShape(StrEnum):
     KUBERNETES_VERSION = "version: `1.33`, `v1.33.4`"
     INSTALL_FLAGS = "mapping of [flags](#flags)"
     ALSO = "list of mappings of `files`, `match`, `for` and `cluster`, see [Also](#also)"
+    KNOWN = "list of mappings, see [Known](#known)"
+    DATE = "date: `2027-03-31`"
+    VARIABLES = "mapping of names to values"
     HEALTHY = "`soak`, or mapping of `context` and `creator`"
     GROUPS = "mapping of [groups](#groups)"  # Name → `GROUP`
     BOOTSTRAP = "mapping of `provider`, `source`, `flags` and `clusters`, see [Bootstrap](#bootstrap)"
@@ -364,6 +367,14 @@ _OWN = (
         "Files with a Flux version that flux-upgrade does not find by itself: see "
         "[your own places](../how-to/other-places.md).",
         "[]",
+    ),
+    Key(
+        "known",
+        PlainShape.KNOWN,
+        "What is true of your clusters, and what the repository does not show: see "
+        "[state what Git does not show](../how-to/known-facts.md)." + _IN_CI,
+        "[]",
+        is_protected=True,
     ),
     Key(
         "branch-prefix",

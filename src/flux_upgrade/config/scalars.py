@@ -1,9 +1,10 @@
-"""YAML nodes → values of one word: booleans, durations, counts and versions; problems are collected."""
+"""YAML nodes → values of one word: booleans, dates, durations, counts and versions; problems are collected."""
 
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from contextlib import suppress
+from datetime import date, timedelta
 
 from yaml import Node, ScalarNode
 
@@ -13,6 +14,7 @@ _INTEGER = "tag:yaml.org,2002:int"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 KUBERNETES_PATCH = r"(?:\.[0-9]{1,3}(?:[-+][0-9A-Za-z.+-]{1,60})?)?"
 """A regular expression for what may follow the minor of a version of Kubernetes."""
+DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _OLDEST = 16  # Flux 0.1 needed Kubernetes 1.16: what is older is 1.30 that lost its zero, or no version of Kubernetes
 
 
@@ -44,6 +46,15 @@ def read_duration(name: str, node: Node, source: YamlText) -> timedelta | None:
         source.refuse(node, f"{name} expects a duration like 0, 12h, 7d or 2w, got {shown(node)}")
         return None
     return int(found[1]) * _UNITS[found[2]]
+
+
+def read_date(name: str, node: Node, source: YamlText) -> date | None:
+    # Python also takes 20270331.
+    if isinstance(node, ScalarNode) and re.fullmatch(DATE, node.value):
+        with suppress(ValueError):  # 2027-02-30
+            return date.fromisoformat(node.value)
+    source.refuse(node, f"{name} expects a date like 2027-03-31, got {shown(node)}")
+    return None
 
 
 def read_count(name: str, node: Node, source: YamlText) -> int | None:

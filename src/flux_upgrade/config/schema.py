@@ -8,7 +8,8 @@ from flux_upgrade.config import keys
 from flux_upgrade.config.also_keys import ALSO
 from flux_upgrade.config.install_flags import EXTRA, MEANINGS, default
 from flux_upgrade.config.keys import ChoiceShape, Key, ListShape, MappingShape, PlainShape, Shape, TextShape
-from flux_upgrade.config.scalars import KUBERNETES_PATCH
+from flux_upgrade.config.known_keys import FACTS, KNOWN, VALUE, VARIABLE
+from flux_upgrade.config.scalars import DATE, KUBERNETES_PATCH
 from flux_upgrade.manifests.options import COMPONENTS, LOG_LEVELS, PATTERNS
 
 Schema = dict[str, Any]
@@ -110,6 +111,17 @@ _PLAIN: dict[PlainShape, Schema] = {
     },
 }
 _PLAIN[PlainShape.HEALTHY] = {"anyOf": [{"const": "soak"}, schema_of(keys.HEALTHY)]}
+_PLAIN[PlainShape.DATE] = {"type": "string", "pattern": f"^{DATE}$"}
+_PLAIN[PlainShape.VARIABLES] = {
+    "type": "object",
+    "minProperties": 1,
+    "propertyNames": schema_of(VARIABLE),
+    "additionalProperties": schema_of(VALUE),
+}
+_PLAIN[PlainShape.KNOWN] = {
+    "type": "array",
+    "items": {**schema_of(KNOWN), "anyOf": [{"required": [fact]} for fact in FACTS]},
+}
 _PLAIN[PlainShape.ALSO] = {"type": "array", "items": schema_of(ALSO)}
 _PLAIN[PlainShape.GROUPS] = {
     "type": "object",

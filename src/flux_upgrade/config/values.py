@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from flux_upgrade.config import keys
 from flux_upgrade.config.also_keys import ALSO
-from flux_upgrade.config.config import Also, slug
+from flux_upgrade.config.config import Also, Known, slug
 from flux_upgrade.config.install_flags import canonical, default, unknown
 from flux_upgrade.config.keys import ChoiceShape, ListShape, MappingShape, PlainShape, Shape, TextShape
+from flux_upgrade.config.known_keys import FACTS, KNOWN, VALUE, VARIABLE
 from flux_upgrade.config.scalars import (
     read_boolean,
     read_count,
+    read_date,
     read_duration,
     read_kubernetes_version,
     read_switch,
@@ -27,8 +29,10 @@ from flux_upgrade.config.scalars import (
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted, truth
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
-from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.text import enumeration, repository_path
 from flux_upgrade.policy.decision import HealthStatus
+
+T = TypeVar("T")
 
 
 def read(shape: Shape, name: str, node: Node, source: YamlText) -> Any:
@@ -147,14 +151,14 @@ def _read_healthy(name: str, node: Node, source: YamlText) -> HealthStatus | Non
     return HealthStatus(tuple(value.get("context", ())), value.get("creator", ""))
 
 
-def _read_also(name: str, node: Node, source: YamlText) -> tuple[Also, ...] | None:
+def _read_entries(name: str, node: Node, source: YamlText, entry: Callable[..., T | None]) -> tuple[T, ...] | None:
     if not isinstance(node, SequenceNode):
         source.refuse(node, f"{name} expects a list, got {kind(node)}")
         return None
-    return tuple(each for item in node.value if (each := _read_also_entry(name, item, source)) is not None)
+    return tuple(each for item in node.value if (each := entry(name, item, source)) is not None)
 
 
-def _read_also_entry(name: str, node: Node, source: YamlText) -> Also | None:
+def _read_also(name: str, node: Node, source: YamlText) -> Also | None:
     given = read_mapping(ALSO, f"an entry of {name}", node, source) or {}
     if given.get("for") and "cluster" in given:
         source.refuse(node, "cluster has no effect with for: cli")
@@ -162,6 +166,32 @@ def _read_also_entry(name: str, node: Node, source: YamlText) -> Also | None:
         return None
     cluster = repository_path(given["cluster"]) if "cluster" in given else None
     return Also(given["files"], given["match"], given.get("for", False), cluster, node.start_mark.line + 1)
+
+
+def _read_known(name: str, node: Node, source: YamlText) -> Known | None:
+    values = read_mapping(KNOWN, f"an entry of {name}", node, source) or {}
+    facts = [fact for fact in FACTS if fact in source.entries(node)] if isinstance(node, MappingNode) else FACTS
+    if not facts or (facts == ["migrated"] and values.get("migrated") is False):
+        source.refuse(node, f"an entry of {name} needs {enumeration(FACTS, 'or')}")
+    if not set(KNOWN.required) <= values.keys():
+        return None
+    root = repository_path(values["root"]) if "root" in values else None
+    fields = {**values, "release": values["release"].removeprefix("v"), "root": root}
+    return Known(**fields, line=node.start_mark.line + 1)
+
+
+def _read_variables(name: str, node: Node, source: YamlText) -> dict[str, str] | None:
+    if not isinstance(node, MappingNode):
+        source.refuse(node, f"{name} expects a mapping, got {kind(node)}")
+        return None
+    values = {}
+    for word, (key, value) in source.entries(node).items():
+        text = _read_text(VALUE, word, value, source)
+        if _read_text(VARIABLE, "variable", key, source) is not None and text is not None:
+            values[word] = text
+    if not source.entries(node):
+        source.refuse(node, f"{name} is empty")
+    return values
 
 
 def read_install_flags(name: str, node: Node, source: YamlText) -> dict[str, str] | None:
@@ -215,7 +245,10 @@ _PLAIN: Mapping[PlainShape, Callable[[str, Node, YamlText], Any]] = {
     PlainShape.KUBERNETES_VERSION: read_kubernetes_version,
     PlainShape.INSTALL_FLAGS: read_install_flags,
     PlainShape.HEALTHY: _read_healthy,
-    PlainShape.ALSO: _read_also,
+    PlainShape.ALSO: lambda name, node, source: _read_entries(name, node, source, _read_also),
+    PlainShape.KNOWN: lambda name, node, source: _read_entries(name, node, source, _read_known),
+    PlainShape.DATE: read_date,
+    PlainShape.VARIABLES: _read_variables,
     PlainShape.GROUPS: _read_groups,
     PlainShape.BOOTSTRAP: lambda name, node, source: source.readers[name](name, node, source),
 }

@@ -28,6 +28,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.clusters.known import WithoutEffect
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.model.files import Checkout
     from flux_upgrade.model.forge import Branch, Repository
@@ -48,7 +49,7 @@ class Inventory(NamedTuple):
     """Paths of all installations, ignored ones too; None: only a part of the repository was looked at."""
     checkout: Checkout
     evidence: Evidence | None = None  # Of what upgrades mean for the repository; None: they are not assessed
-    void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
+    void: tuple[Void | WithoutEffect, ...] = ()  # Parts of the config file that have no effect
     lacks_flux: bool = False  # The whole repository was read, and has no Flux
 
 
@@ -236,7 +237,7 @@ class _UpdateGroups:
                 asked=asked,
                 former=self._repository.former,
             )
-        if request.migrated:
+        if request.migrated or self._is_known_to_have_migrated(cluster):
             feedback = feedback._replace(
                 migrated=(*feedback.migrated, pin.version), migrated_since=(*feedback.migrated_since, pin.version)
             )
@@ -266,6 +267,15 @@ class _UpdateGroups:
         if self._rings is not None:
             terms = self._rings.terms(terms, update_group, pin.version)
         return PlannedTarget(pin, member.path, terms, blocked)
+
+    def _is_known_to_have_migrated(self, cluster: Cluster) -> bool:
+        """Return whether the config file says that `flux migrate` ran at the cluster's release."""
+        entries = self._inventory.config.known
+        if not entries:
+            return False
+        from flux_upgrade.clusters.known import known_of  # late: few config files have the key
+
+        return any(entry.migrated for entry in known_of(cluster, entries))
 
     def _branches(self, repository: Repository, update_group: UpdateGroup) -> Sequence[Branch]:
         return [repository.branches[name] for name in branches_of(update_group, self._inventory.config)]

@@ -17,6 +17,7 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flux_upgrade.assessment.assessment import Assessment
+    from flux_upgrade.clusters.known import WithoutEffect
     from flux_upgrade.clusters.void_groups import Void
     from flux_upgrade.model.forge import Repository
 
@@ -155,7 +156,7 @@ class Round(NamedTuple):
     repository: Repository
     plans: tuple[UpdateGroupPlan, ...]
     results: tuple[Result, ...]
-    void: tuple[Void, ...] = ()  # Groups of the config file that match nothing
+    void: tuple[Void | WithoutEffect, ...] = ()  # Parts of the config file that have no effect
     branch: str = ""  # The run was only about the update group that has this branch; empty: about all
     errors: tuple[FluxUpgradeError, ...] = ()  # What ended it early, and belongs to no pull request
     dashboard: DashboardResult | None = None  # None: there is none

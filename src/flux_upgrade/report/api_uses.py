@@ -23,6 +23,7 @@ from flux_upgrade.report.findings import Finding, by_change, hit_value, use_valu
 from flux_upgrade.report.impact_json import unfollowed_value
 from flux_upgrade.report.impact_phrases import TEXT, api, in_order, kept_sentence, undeclared_sentence
 from flux_upgrade.report.impact_text import changed_lines
+from flux_upgrade.report.known_facts import known_line, known_values
 from flux_upgrade.report.wording import Annotation, Level, located
 
 _MOST = 10  # Steps that are listed
@@ -158,6 +159,7 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield f"{nothing} uses an API version that {target} does not serve"
     yield from _others(found)
     yield from _not_followed(found)
+    yield from (f"known: {known_line(entry, TEXT)}" for entry in found.assessed.known)
     if found.assessed.ignored:
         files = counted(found.assessed.ignored, "file")
         yield f"{files} with Flux's APIs skipped (`ignore` in the config file)"
@@ -256,7 +258,7 @@ def remedy(found: ApiUsesReport) -> str:
 
 
 def api_uses_json(found: ApiUsesReport) -> str:
-    """What ``check --json`` and ``migrate --json`` print: see docs/reference/api-uses.schema.json."""
+    """Return the report of ``check --json`` and ``migrate --json``: see docs/reference/api-uses.schema.json."""
     assessed, uses, by_hand = found.assessed, found.uses, found.by_hand
     texts, unreadable, unread, metrics = _harmless(uses)
     report = {
@@ -273,6 +275,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         "failures": [_failure(found, path, error) for path, error in found.failures.items()],
         "unread": list(assessed.unread),
         "unfollowed": unfollowed_value(assessed.unfollowed),
+        "known": known_values(assessed.known),
         "ignored": assessed.ignored,
         "looked-at": {"manifests": assessed.coverage.manifests, "files": assessed.coverage.files},
         "counts": {

@@ -1,4 +1,4 @@
-"""What ``config check`` shows: what a config file means, and what its groups match."""
+"""The report of ``config check``: the meaning of a config file, and the files that its groups match."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from flux_upgrade.pins.registry import ALSO
 from flux_upgrade.policy.decision import OnFailure, Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.schedule import needs_both_days
+from flux_upgrade.report.impact_phrases import TEXT
+from flux_upgrade.report.known_facts import known_line
 
 _BY_ITSELF = {
     MaxBump.NONE: "nothing",
@@ -51,6 +53,7 @@ def check_report(config: Config, title: str, matches: Mapping[str, Sequence[str]
     for each in config.also:
         of = "the cluster around the file" if each.cluster is None else f"the cluster {each.cluster or 'root'}"
         lines.append(f"also: {', '.join(each.files)} has the version of {'the Flux CLI' if each.is_cli else of}")
+    lines += [f"known: {known_line(entry, TEXT)}" for entry in config.known]
     if config.moves_operator:
         lines.append("flux-operator: its own version is updated in the same pull request")
     lines += _host_lines(config)

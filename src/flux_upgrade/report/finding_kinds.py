@@ -32,6 +32,7 @@ from flux_upgrade.report.impact_phrases import (
     unserved_line,
     who,
 )
+from flux_upgrade.report.known_facts import known_line
 from flux_upgrade.report.patch_findings import left_out, patches, turned_off
 
 
@@ -267,6 +268,11 @@ def _unfollowed(impact: Assessment, _: Version, style: Style) -> Iterator[Findin
 _FEW = 3
 
 
+def _known(impact: Assessment, _: Version, style: Style) -> Iterator[Finding]:
+    for entry in impact.known:
+        yield Finding(Severity.NOTE, heading="", wording=f"known: {known_line(entry, style)}")
+
+
 def _kubernetes(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:
     fit = known_or(impact.kubernetes, None)
     if fit is not None and (fit.is_too_old or fit.is_untested):
@@ -302,6 +308,7 @@ FINDING_KINDS = (
     FindingKind(left_out, rank=0),
     FindingKind(_unread),
     FindingKind(_unfollowed),
+    FindingKind(_known),
     FindingKind(_earlier),
     FindingKind(patches, rank=1),
     FindingKind(_kubernetes, is_for_minors=True),

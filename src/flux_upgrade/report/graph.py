@@ -9,6 +9,8 @@ from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.reads import ClusterReads
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import capped, first_few, printable, printable_lines
+from flux_upgrade.report.impact_phrases import TEXT
+from flux_upgrade.report.known_facts import known_line, known_values
 
 _MOST_LINES = 40
 _MOST_NAMES = 20
@@ -72,6 +74,7 @@ def _cluster(reads: ClusterReads) -> Iterator[str]:
     if reads.troubles:
         yield f"  could not be followed{'' if reads.beyond is None else ', so every file counts as read'}:"
         yield from _limited([f"{each.place}: {each.message}" for each in reads.troubles])
+    yield from (f"  known: {known_line(entry, TEXT)}" for entry in reads.known)
 
 
 def _below(reads: ClusterReads, parent: int, indent: str) -> Iterator[str]:
@@ -118,6 +121,7 @@ def _cluster_value(reads: ClusterReads) -> dict[str, Any]:
         ],
         "files": sorted(reads.files),
         "other-sources": list(reads.elsewhere),
+        **({"known": known_values(reads.known)} if reads.known else {}),
         "unresolved": [
             {"path": each.path, "line": each.line or None, "message": each.message} for each in reads.troubles
         ],

@@ -17,6 +17,7 @@ from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import hit_value, place_value, uses_value
 from flux_upgrade.report.impact_phrases import TEXT, minor_text, sentences
+from flux_upgrade.report.known_facts import known_values
 from flux_upgrade.report.wording import Annotation, Level, fields
 
 _MOST = 25  # Annotations of one run: GitHub shows ten of a level, and what is over stands above the summary
@@ -39,6 +40,7 @@ def impact_value(impact: Assessment) -> dict[str, Any]:
         **({"not-applied": impact.not_applied._asdict()} if impact.not_applied is not None else {}),
         "unread": list(impact.unread),
         **({"unfollowed": unfollowed_value(impact.unfollowed)} if impact.unfollowed else {}),
+        **({"known": known_values(impact.known)} if impact.known else {}),
         "earlier": None if isinstance(impact.earlier, Unknown) else _earlier(impact.earlier),
         "steps": list(impact.upgrade_path),
         "changes": None if isinstance(impact.changes, Unknown) else _changes(impact.changes),

@@ -13,6 +13,7 @@ from flux_upgrade.clusters.graph.origins import Origins
 from flux_upgrade.clusters.graph.pushed import PushedArtifacts
 from flux_upgrade.clusters.graph.reads import ClusterReads, Root
 from flux_upgrade.clusters.graph.walk import Walk, normalized
+from flux_upgrade.config.config import Known
 from flux_upgrade.model.text import is_below
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -23,14 +24,16 @@ class ClusterGraph:
 
     ``roots``: name of a cluster → where Flux begins to read for it. ``urls``: the addresses of the repository.
     ``is_all``: whether they are all clusters of the repository. ``kept``: the
-    installations and their syncs, which no pattern leaves out.
+    installations and their syncs, which no pattern leaves out. ``known``: name of a cluster → what the config file
+    says of it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (the repository, and what is known of it)
         self,
         tree: Snapshot,
         roots: Mapping[str, Sequence[Root]],
         urls: Iterable[str] = (),
+        known: Mapping[str, Sequence[Known]] = {},
         *,
         is_all: bool = True,
         kept: Collection[str] = (),
@@ -41,9 +44,14 @@ class ClusterGraph:
         self.builds, here = Builds(files), frozenset(map(normalized, urls))
         pushed = PushedArtifacts(tree, here)
         origins = Origins(tree, pushed)
-        self.clusters: tuple[ClusterReads, ...] = tuple(
-            Walk(files, self.builds, here, pushed, origins).reads(name, found) if found else ClusterReads(name)
+        reads = (
+            Walk(files, self.builds, here, pushed, origins).reads(name, found, known.get(name, ()))
+            if found
+            else ClusterReads(name)
             for name, found in roots.items()
+        )
+        self.clusters: tuple[ClusterReads, ...] = tuple(
+            each.bounded(known.get(each.name, ()), tree.candidates()) for each in reads
         )
 
     def readers(self, path: str) -> tuple[str, ...]:

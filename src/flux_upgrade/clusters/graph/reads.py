@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.clusters.graph.flux_objects import BuiltObject, SourceKey
+from flux_upgrade.config.config import Known, match
 from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.unknown import Unknown
 
@@ -23,6 +24,7 @@ class Root(NamedTuple):
     base: str = ""  # The directory that the source contains, if it is an artifact, or checked in there
     url: str = ""  # The address of the source; empty if only its object has it
     above: str = ""  # The directory of the source that the tree is; empty: it is all of it
+    in_sync: str | None = None  # The directory in the sync, if the config file has another; None: `folder`
 
 
 class Reconciliation(NamedTuple):
@@ -53,6 +55,8 @@ class ClusterReads(NamedTuple):
     others: tuple[Reconciliation, ...] = ()  # From other sources than this repository, in the order of their names
     troubles: tuple[Trouble, ...] = ()
     installing: tuple[BuiltObject, ...] = ()
+    known: tuple[Known, ...] = ()  # Entries of the config file that count
+    is_bounded: bool = False  # An entry of the config file has all other files that it may read
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
@@ -61,11 +65,32 @@ class ClusterReads(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        return bool(self.roots)
+        return bool(self.roots) or self.is_bounded
 
     @property
     def beyond(self) -> Unknown | None:
         """The reason to count every other file as read; None: it reads no others."""
+        if self.is_bounded:
+            return None
         if not self.roots:
             return _NO_ROOT
         return next((Unknown(f"{each.place}: {each.message}") for each in self.troubles if each.is_open), None)
+
+    def bounded(self, entries: Sequence[Known], paths: Iterable[str]) -> ClusterReads:
+        """Return it with entries of the config file. ``paths``: of all files that it may read."""
+        known = [entry for entry in entries if any(root.place == entry.place for root in self.roots)]
+        bounds = [entry for entry in entries if entry.reads] if self.beyond is not None else []
+        files = frozenset(path for path in paths if any(match(entry.reads, path) for entry in bounds)) if bounds else ()
+        if not files:
+            bounds, void = [], bounds
+            missing = (Trouble(entry.file, entry.line, f"no file matches {', '.join(entry.reads)}") for entry in void)
+            troubles = (*self.troubles, *missing)
+        else:
+            troubles = tuple(trouble._replace(is_open=False) for trouble in self.troubles)
+        counting = {entry.place for entry in (*self.known, *known, *bounds)}
+        return self._replace(
+            files=self.files.union(files),
+            troubles=troubles,
+            known=tuple(entry for entry in entries if entry.place in counting),
+            is_bounded=bool(bounds),
+        )

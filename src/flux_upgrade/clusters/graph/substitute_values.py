@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from flux_upgrade.clusters.graph.builds import Build, PlacedItem
 from flux_upgrade.clusters.graph.flux_objects import value_sources
 from flux_upgrade.clusters.graph.substitution import OTHERS
+from flux_upgrade.config.config import Known
 from flux_upgrade.kustomize.items import Item
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.kubernetes_objects import part
@@ -18,8 +19,10 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 class SubstituteValues:
     """Values of one cluster, from what was built of it so far."""
 
-    def __init__(self, tree: Snapshot) -> None:
+    def __init__(self, tree: Snapshot, entries: Sequence[Known] = ()) -> None:
         self._tree = tree
+        self._entries = entries  # Of the config file
+        self.used: list[Known] = []  # Of them, those with values that are not in Git
         self._files = frozenset[str]()
         self._built: list[Item] = []  # ConfigMaps
         self._known: dict[tuple[str, str, str], Mapping[str, str | None]] = {}
@@ -76,7 +79,18 @@ class SubstituteValues:
         found: dict[str, str | None] = {}
         for kind, name, _ in value_sources(post_build):
             found |= self._map(kind, namespace, name)
-        return found | {key: str(value) for key, value in part(post_build, "substitute").items()}
+        values = found | {key: str(value) for key, value in part(post_build, "substitute").items()}
+        for entry in self._entries:
+            others = OTHERS in values
+            lacking = {
+                name: value
+                for name, value in entry.variables.items()
+                if values.get(name) is None and (name in values or others)
+            }
+            values |= lacking
+            if lacking and entry not in self.used:
+                self.used.append(entry)
+        return values
 
 
 def data_of(item: Item) -> Any:

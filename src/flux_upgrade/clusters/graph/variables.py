@@ -89,14 +89,16 @@ class Variables:
 
     def _given(self, post_build: Mapping[str, Any]) -> tuple[frozenset[str], str]:
         """The names that have values, and a source that is not in Git."""
-        given, unknown = frozenset(part(post_build, "substitute")), ""
+        named, unknown = frozenset(part(post_build, "substitute")), ""
         for kind, name, is_optional in value_sources(post_build):
             known = self._keys.get((kind, name))
             if known is not None:
-                given |= known
+                named |= known
             elif not is_optional:
                 unknown = unknown or f"{kind}/{name}"
-        return given, unknown
+        if unknown:
+            named |= {variable for entry in self._reads.known for variable in entry.variables}
+        return named, unknown
 
     def _used(self, path: str, of: Reconciliation) -> Iterator[tuple[str, int]]:
         file = self._tree.at(path)

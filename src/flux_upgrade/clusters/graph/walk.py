@@ -28,6 +28,7 @@ from flux_upgrade.clusters.graph.reads import ClusterReads, Reconciliation, Root
 from flux_upgrade.clusters.graph.resource_sets import templated
 from flux_upgrade.clusters.graph.substitute_values import SubstituteValues, data_of
 from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in, without_unknown
+from flux_upgrade.config.config import Known
 from flux_upgrade.model.text import is_below, repository_path
 
 _MOST = 2_000  # Kustomizations of one cluster
@@ -68,8 +69,9 @@ class Walk:
         self._installing: list[BuiltObject] = []
         self._above = ""
 
-    def reads(self, name: str, roots: Sequence[Root]) -> ClusterReads:
-        """``name``: of the cluster, for people."""
+    def reads(self, name: str, roots: Sequence[Root], known: Sequence[Known] = ()) -> ClusterReads:
+        """``name``: of the cluster, for people. ``known``: entries of the config file about it."""
+        self._values = SubstituteValues(self._files.tree, known)
         for root in roots:
             self._here[root.source] = None
             self._bases[root.source], self._above = root.base, root.above
@@ -95,7 +97,8 @@ class Walk:
         others = {each.name: each for each in left}
         ordered = tuple(others[other] for other in sorted(others))
         done = tuple(each._replace(is_suspended=self._is_suspended(each)) for each in self._done)
-        return ClusterReads(name, tuple(roots), done, files, ordered, tuple(troubles), tuple(self._installing))
+        installing, used = tuple(self._installing), tuple(self._values.used)
+        return ClusterReads(name, tuple(roots), done, files, ordered, tuple(troubles), installing, used)
 
     def _is_suspended(self, step: Reconciliation) -> bool:
         source = self._here.get(step.source)  # the source may be read later
@@ -239,7 +242,7 @@ class Walk:
 
 
 def _reads(of: FluxKustomization, root: Root) -> bool:
-    folder = posixpath.join(root.above, root.folder).rstrip("/")
+    folder = posixpath.join(root.above, root.folder).rstrip("/") if root.in_sync is None else root.in_sync
     return repository_path(posixpath.join(root.base, of.folder)) == folder and of.source == root.source
 
 
