@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flux_upgrade.assessment.assessment import Assessment
-from flux_upgrade.config.config import Migrate
+from flux_upgrade.clusters.graph.builds import Trouble
+from flux_upgrade.config.config import Known, Migrate
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import Changes
 from flux_upgrade.impact.diff.compare import manifest_changes
@@ -37,8 +38,8 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
     """``files``: the repository's; ``old``, ``new``: tag and manifest, whose changes are really looked for.
 
     ``moves`` and ``lefts`` are places in ``files``; ``refused``, ``after-migrate`` and ``said`` what was
-    stored; ``breaks``, ``overlay``, ``orphaned``, ``steps``, ``detour``, ``migrated``, ``unread``, ``kubernetes``, ``cli`` and ``unknown`` as
-    their values have it. ``pin``: no manifest is known. ``migrate``, of the settings: whether `flux migrate` has
+    stored; ``breaks``, ``overlay``, ``orphaned``, ``steps``, ``detour``, ``migrated``, ``unread``, ``unfollowed``,
+    ``known``, ``kubernetes``, ``cli`` and ``unknown`` as their values have it. ``pin``: no manifest is known. ``migrate``, of the settings: whether `flux migrate` has
     to run is really decided; ``mentions`` and ``missing`` is what the history tells,
     ``was-migrated`` that a merged pull request moved manifests.
     """
@@ -62,6 +63,8 @@ def impact(stated: Stated, files: Mapping[str, str], old: Release, new: Release)
         detour=_detour(stated["detour"]) if "detour" in stated else None,
         migrated=tuple(stated.get("migrated", ())),
         unread=tuple(stated.get("unread", ())),
+        unfollowed=tuple(Trouble(**trouble) for trouble in stated.get("unfollowed", ())),
+        known=tuple(Known(**entry) for entry in stated.get("known", ())),
     )
     return found._replace(managed=_managed(stated, found, old, new)) if "migrate" in stated else found
 

@@ -26,6 +26,7 @@ from flux_upgrade.report.impact_phrases import (
     support_line,
     unserved_line,
 )
+from flux_upgrade.report.known_facts import known_line
 from flux_upgrade.report.listed_changes import in_cluster, said_apart
 from flux_upgrade.report.patch_findings import applied, idle_line, is_reportable, patch_line, patches_line, remarkable
 
@@ -35,7 +36,7 @@ _VALUE = 60  # Characters of a tag that are shown
 
 
 def besides(view: View) -> Iterator[str]:
-    """Paragraphs about files that stay as they are: what Flux refuses already, and what no cluster reads."""
+    """Yield paragraphs about files that stay as they are, and about steps to files that could not be followed."""
     own = {file.path for file in view.moved}
     broken = (each for plan, _ in view.upgrades for each in plan.broken_today if each.path not in own)
     lines = dict.fromkeys(
@@ -45,6 +46,11 @@ def besides(view: View) -> Iterator[str]:
     unread = sorted({path for each in view.analyzed for path in each.impact.unread})
     what = f"but these files use API versions that {enumeration(view.targets)} does not serve. They are unchanged"
     yield from view.listed(f"**Read by no cluster**, {what}:", list(map(code, unread)))
+    troubles = [trouble for each in view.analyzed for trouble in each.impact.unfollowed]
+    steps = dict.fromkeys(f"{code(trouble.place)}: {plain(trouble.said)}" for trouble in troubles)
+    yield from view.listed("**Not followed**, from where Flux starts to read:", list(steps))
+    facts = dict.fromkeys(known_line(entry, MARKDOWN) for each in view.analyzed for entry in each.impact.known)
+    yield from view.listed("**Known from the config file**, because the repository does not show it:", list(facts))
 
 
 def upgrade_path(view: View) -> Iterator[str]:
