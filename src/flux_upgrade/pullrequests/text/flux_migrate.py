@@ -77,8 +77,9 @@ def after_merging(view: View) -> Iterator[str]:
 def kept_box(view: View) -> Iterator[str]:
     """The box that is ticked already: it stays, because the next run looks at it again."""
     is_elsewhere = any(map(_has_box, view.analyzed))
-    is_confirmed = any(each.impact.is_confirmed for each in view.analyzed)
-    if view.has_boxes and is_confirmed and not is_elsewhere:
+    # A box for what the config file says would outlast its entry.
+    is_ticked = any(each.impact.is_confirmed and not _is_stated(each) for each in view.analyzed)
+    if view.has_boxes and is_ticked and not is_elsewhere:
         yield f"**Confirmed**{_box(view)}"
 
 
@@ -92,6 +93,11 @@ def _box(view: View) -> str:
 
 def _has_box(analyzed: AnalyzedUpgrade) -> bool:
     return _is_before(analyzed) or (bool(analyzed.impact.upgrade_path) and not analyzed.impact.by_operator)
+
+
+def _is_stated(analyzed: AnalyzedUpgrade) -> bool:
+    """Return whether the config file says that `flux migrate` has run."""
+    return any(entry.migrated for entry in analyzed.impact.known)
 
 
 def _cli(minors: Iterable[str]) -> str:
