@@ -60,6 +60,7 @@ PINS = (
         2,
     ),
     Pin(_PROGRAMS, "code.gitea.io/gitea", _GO.format("code.gitea.io/gitea"), 2),
+    Pin(_PROGRAMS, "github.com/home-operations/flate", _GO.format("github.com/home-operations/flate"), 2),
     Pin("tests/workflows/linters.py", "github.com/rhysd/actionlint", r'ACTIONLINT = "(?P<version>v[^"]+)"', 1),
     Pin(
         ".ci/run", "sigs.k8s.io/kustomize/kustomize/v5", r"sigs\.k8s\.io/kustomize/kustomize/v5@(?P<version>v[\d.]+)", 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -92,6 +93,7 @@ def _build(program: Program, work: Path) -> None:
         "-o",
         str(work / program.name),
         program.package,
+        toolchain=program.toolchain,
     )
     for left in (each for each in work.iterdir() if each.name != program.name):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -100,8 +102,9 @@ def _build(program: Program, work: Path) -> None:
 
 
 def _downloaded(program: Program) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_go(ROOT, "mod", "download", "-json", f"{program.module}@{program.version}"))
-    return found
+    name = f"{program.module}@{program.version}"
+    module: dict[str, Any] = json.loads(_go(ROOT, "mod", "download", "-json", name, toolchain=program.toolchain))
+    return module
 
 
 def _requiring(program: Program, module: dict[str, Any], work: Path) -> Path:
@@ -152,8 +155,9 @@ def _release(version: str) -> bytes:
         return found
 
 
-def _go(folder: Path, *arguments: str) -> str:
-    ran = subprocess.run(["go", *arguments], cwd=folder, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603, S607  (ours)
+def _go(folder: Path, *arguments: str, toolchain: str = "") -> str:
+    env = {**os.environ, "GOTOOLCHAIN": toolchain} if toolchain else None  # noqa: TID251  (for Go)
+    ran = subprocess.run(["go", *arguments], cwd=folder, check=True, stdout=subprocess.PIPE, text=True, env=env)  # noqa: S603, S607  (ours)
     return ran.stdout
 
 

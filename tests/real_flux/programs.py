@@ -55,6 +55,7 @@ class Program:
     embeds_manifests: bool = False  # Whether the manifests of its release have to lie in `cmd/flux/manifests`
     tags: str = field(default="", repr=False)  # Of the build
     reads: tuple[str, ...] = field(default=(), repr=False)  # Folders of its module that are put beside it
+    toolchain: str = field(default="", repr=False)  # GOTOOLCHAIN of its build; empty: as Go is configured
 
     @property
     def path(self) -> Path:
@@ -62,7 +63,7 @@ class Program:
 
     @property
     def _recipe(self) -> str:
-        return hashlib.sha256("".join((repr(self), self.tags, *self.reads)).encode()).hexdigest()[:8]
+        return hashlib.sha256("".join((repr(self), self.tags, *self.reads, self.toolchain)).encode()).hexdigest()[:8]
 
 
 # v0.18.2 cannot be had; the two differ in go.mod alone.
@@ -115,6 +116,14 @@ GITEA = Program(
     tags="sqlite sqlite_unlock_notify",
     reads=("options", "public", "templates"),
 )
+# What else reads repositories of Flux without a cluster: test_judge_graph.py. It needs a newer Go than the others.
+FLATE = Program(
+    "flate",
+    "github.com/home-operations/flate",
+    "v0.6.5",
+    "github.com/home-operations/flate/cmd/flate",
+    toolchain="go1.27.0+auto",
+)
 PROGRAMS = (
     APISERVER,
     ETCD_SERVER,
@@ -125,6 +134,7 @@ PROGRAMS = (
     TOFU,
     KUBECTL_PROVIDER,
     GITEA,
+    FLATE,
 )
 
 

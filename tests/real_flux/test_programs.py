@@ -63,6 +63,7 @@ def _build(flag: str, *, env: Mapping[str, str]) -> subprocess.CompletedProcess[
         {"embeds_manifests": True},
         {"tags": "sqlite"},
         {"reads": ("options",)},
+        {"toolchain": "go1.27.0"},
     ],
     ids="-".join,
 )
