@@ -10,16 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.real_files import regenerator_of, tell, unpacked
-from flux_upgrade.adapters.local.files import Directory
-from flux_upgrade.clusters.clusters import Member, clusters_of
+from conformance.real_files import tell, unpacked
+from conformance.real_graphs import graph_of
 from flux_upgrade.clusters.graph.graph import ClusterGraph
-from flux_upgrade.clusters.roots import roots_of
-from flux_upgrade.pins.context import PinContext
-from flux_upgrade.pins.discover import discover
-from flux_upgrade.pins.pin import Role
-from flux_upgrade.snapshot.snapshot import Snapshot
-from memory import MemoryArtifacts, MemoryCharts
 from real_parts import require_program
 
 pytestmark = pytest.mark.real_part("shared data")
@@ -36,14 +29,6 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def graphs(trees: Path, releases: Path) -> dict[str, ClusterGraph]:
     return {each.name: graph_of(each, releases) for each in sorted(trees.iterdir())}
-
-
-def graph_of(folder: Path, releases: Path) -> ClusterGraph:
-    tree = Snapshot(Directory(str(folder)))
-    context = PinContext(tree, regenerator_of(releases), MemoryArtifacts({}), MemoryCharts({}))
-    members = [Member(each, each.path) for each in discover(context) if each.role is not Role.REPORTED]
-    url = f"https://github.com/{folder.name.replace('+', '/')}"
-    return ClusterGraph(tree, roots_of(clusters_of(members, tree), tree), [url])
 
 
 def test_each_cluster_reads_what_the_table_says(graphs: dict[str, ClusterGraph]) -> None:

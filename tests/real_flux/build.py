@@ -1,4 +1,4 @@
-"""Build kube-apiserver, etcd, Flux's controllers and its CLI, and Gitea, from Go modules, if they are not built yet.
+"""Build kube-apiserver, etcd, Flux's controllers and its CLI, Gitea and flate from Go modules, if not built yet.
 
 Half an hour on two cores if nothing is cached. `make test-flux` runs it.
 """

@@ -116,7 +116,7 @@ GITEA = Program(
     tags="sqlite sqlite_unlock_notify",
     reads=("options", "public", "templates"),
 )
-# What else reads repositories of Flux without a cluster: test_judge_graph.py. It needs a newer Go than the others.
+# flate reads repositories of Flux without a cluster: test_judge_graph.py. Its module needs a newer Go than the others.
 FLATE = Program(
     "flate",
     "github.com/home-operations/flate",
@@ -156,10 +156,15 @@ def program(name: str, version: str = "") -> Path:
     raise KeyError(name, version)
 
 
-def run_flux(*arguments: str, version: str = "", at: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    """The Flux CLI, without a cluster. Skips the test outside of `make test-flux`, which builds it in half an hour."""
-    path = program("flux", version)
+def require_built(name: str, version: str = "") -> Path:
+    """Return where a program is. Skips the test outside of `make test-flux`, which builds it in half an hour."""
+    path = program(name, version)
     if "KUBEBUILDER_ASSETS" not in os.environ or not path.exists():  # noqa: TID251  (what `make test-flux` sets)
-        pytest.skip(f"`make test-flux` builds and runs the Flux CLI {version or FLUX}")
-    command, own = [str(path), *arguments], {"HOME": "/nonexistent"}
+        pytest.skip(f"`make test-flux` builds and runs {path.parent.name}")
+    return path
+
+
+def run_flux(*arguments: str, version: str = "", at: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run the Flux CLI, without a cluster. Skips the test as ``require_built`` does."""
+    command, own = [str(require_built("flux", version)), *arguments], {"HOME": "/nonexistent"}
     return subprocess.run(command, cwd=at, check=False, capture_output=True, timeout=120, env=own)  # noqa: S603  (ours)
