@@ -70,7 +70,10 @@ def test_each_cluster_has_the_kustomizations_that_flate_lists(
 
 def graph_side(reads: ClusterReads) -> dict[str, str]:
     """Return name → path and source. The root has no name if no file has its Kustomization."""
-    side = {step.name: _spelled(step.folder, step) for step in reads.reconciliations}
+    side: dict[str, str] = {}
+    for step in reads.reconciliations:
+        place = _spelled(step.folder, step)
+        side[step.name] = f"{side[step.name]} and {place}" if step.name in side else place
     side |= {step.name: f"not followed, {_spelled(step.spec.get('path'), step)}" for step in reads.others}
     for root in reads.roots if not reads.reconciliations else ():
         side[""] = f"{root.folder}, not there"

@@ -102,6 +102,55 @@ def test_each_directory_that_may_be_read_leads_on_with_objects_of_the_same_name(
 
 
 @pytest.mark.parametrize(
+    ("files", "places"),
+    [
+        pytest.param(
+            {"f0/apps.yaml": flux("apps", "./f1"), "f0/more.yaml": flux("apps", "./f2")},
+            ("f0/apps.yaml:1", "f0/more.yaml:1"),
+            id="two files of a directory",
+        ),
+        pytest.param(
+            {"f0/apps.yaml": f"{flux('apps', './f1')}---\n{flux('apps', './f2')}"},
+            ("f0/apps.yaml:1", "f0/apps.yaml:12"),
+            id="one file",
+        ),
+        pytest.param(
+            {
+                "f0/kustomization.yaml": f"{plain('apps.yaml', 'more.yaml')}namespace: flux-system\n",
+                "f0/apps.yaml": flux("apps", "./f1"),
+                "f0/more.yaml": flux("apps", "./f2"),
+            },
+            ("f0/apps.yaml:1", "f0/more.yaml:1"),
+            id="resources of a kustomization that sets the namespace",
+        ),
+        pytest.param(
+            {
+                "f0/sync.yaml": f"{flux('one', './f3')}---\n{flux('two', './f4')}",
+                "f3/apps.yaml": flux("apps", "./f1"),
+                "f4/apps.yaml": flux("apps", "./f2"),
+            },
+            ("f3/apps.yaml:1", "f4/apps.yaml:1"),
+            id="two Kustomizations that apply one each",
+        ),
+    ],
+)
+def test_each_path_of_two_kustomizations_of_one_name_is_read(files: dict[str, str], places: tuple[str, str]) -> None:
+    cluster = reads(files | {"f1/shop.yaml": NAMESPACE, "f2/shop.yaml": NAMESPACE})
+    assert {"f1/shop.yaml", "f2/shop.yaml"} <= cluster.files
+    (trouble,) = cluster.troubles
+    first, second = places
+    assert trouble.place == second
+    assert trouble.message == f"flux-system/apps is in {first}, too, with another path: both count as read"
+
+
+def test_a_kustomization_that_is_built_twice_is_read_once() -> None:
+    files = {"f0/sync.yaml": f"{flux('one', './f1')}---\n{flux('two', './f1')}", "f1/apps.yaml": flux("apps", "./f2")}
+    cluster = reads(files | {"f2/shop.yaml": NAMESPACE})
+    assert [step.name for step in cluster.reconciliations if step.folder == "f2"] == ["flux-system/apps"]
+    assert not cluster.troubles
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "git@github.com:org/fleet",

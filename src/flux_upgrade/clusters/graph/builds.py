@@ -24,7 +24,7 @@ from flux_upgrade.kustomize.items import Item, Items, held, id_of
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.kubernetes_objects import part, parts
+from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION, part, parts
 from flux_upgrade.model.text import repository_path
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
@@ -83,9 +83,9 @@ class Build(NamedTuple):
 
     def plus(self, *others: Build) -> Build:
         """All of them. An object that is there twice is taken once: kustomize would refuse it."""
-        items = {each.current.identity: each for each in self.items}
+        items = {_key(item): item for item in self.items}
         for item in (item for other in others for item in other.items):
-            items.setdefault(item.current.identity, item)
+            items.setdefault(_key(item), item)
         troubles = dict.fromkeys((*self.troubles, *(each for other in others for each in other.troubles)))
         return Build(self.files.union(*(each.files for each in others)), tuple(items.values()), tuple(troubles))
 
@@ -262,9 +262,28 @@ def _generated_maps(of: Kustomization) -> Sequence[Item]:
     return found
 
 
+def _key(item: Item) -> tuple[object, ...]:
+    """Return the key of an item in a build. The cluster may have either of two Kustomizations of one name."""
+    if isinstance(item, PlacedItem) and item.current.group == KUSTOMIZATION.group:
+        return (*item.current.identity, item.path, item.line)
+    return item.current.identity
+
+
 def _stepped(of: Kustomization, items: Items) -> Items:
-    """After the steps of a kustomization. What fails here is for other objects, or for kustomize to say."""
-    for step in steps(of):
+    """Return the items after the steps of a kustomization. A second of one name is for itself: no step takes both."""
+    layers: list[dict[tuple[str, ...], Item]] = []
+    for item in items:
+        name = item.current.identity
+        layer = next((layer for layer in layers if name not in layer), None)
+        if layer is None:
+            layers.append(layer := {})
+        layer[name] = item
+    return tuple(item for layer in layers for item in _layer_stepped(of, tuple(layer.values())))
+
+
+def _layer_stepped(owner: Kustomization, items: Items) -> Items:
+    """Apply the steps of a kustomization. What fails here is for other objects, or for kustomize to say."""
+    for step in steps(owner):
         if isinstance(step, FaultyEntry):
             items = items if step.what in _ELSEWHERE else _doubted(items)
             continue

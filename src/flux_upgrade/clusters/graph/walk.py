@@ -58,7 +58,7 @@ class Walk:
         self._seen: dict[SourceKey, FluxSource] = {}
         self._here: dict[SourceKey, FluxSource | None] = {}  # Sources that are this repository
         self._bases: dict[SourceKey, str] = {}  # Of those that are artifacts: the directory that they are made of
-        self._known: set[tuple[str, str, str]] = set()
+        self._known: dict[tuple[str, str, str], dict[str, str]] = {}  # Namespace, name, choice → path → place
         self._choices: dict[int, str] = {}  # Index of a reconciliation → the nearest of its directories that is a guess
         self._waiting: list[_Found] = []
         self._values = SubstituteValues(files.tree)
@@ -111,7 +111,7 @@ class Walk:
         for item in sorted(items, key=lambda each: each.path != root.place):
             own = kustomization_of(data_of(item))
             if own is not None and _reads(own, root):
-                self._known.add((own.namespace, own.name, ""))
+                self._known[own.namespace, own.name, ""] = {own.folder: _place(item)}
                 self._built(_reconciled(own, root.folder, -1, item))
                 return
         self._built(Reconciliation("", root.folder, -1, source=root.source))
@@ -172,12 +172,16 @@ class Walk:
     def _reconcile(self, of: FluxKustomization, found: _Found, bases: Sequence[str]) -> None:
         choice = self._choices.get(found.parent, "")
         key = of.namespace, of.name, choice
-        if not self._known.isdisjoint({key, (*key[:2], "")}):
+        known = self._known.get((*key[:2], ""), {}) | self._known.get(key, {})
+        if of.folder in known:
             return
-        if len(self._known) >= _MOST:
+        if max(len(self._known), len(self._done)) >= _MOST:
             self._trouble(found.place, f"more than {_MOST} Kustomizations", is_open=True)
             return
-        self._known.add(key)
+        if known:
+            first = next(iter(known.values()))
+            self._trouble(found.place, f"{called(of)} is in {first}, too, with another path: both count as read")
+        self._known.setdefault(key, {})[of.folder] = _place(found.place)
         folders = self._folders(of, bases)
         self._troubles += path_trouble(of, found.place, self._above, is_there=bool(folders))
         for folder in folders:
@@ -239,6 +243,10 @@ class Walk:
 
     def _trouble(self, place: PlacedItem, message: str, *, is_open: bool = False) -> None:
         self._troubles.append(Trouble(place.path, place.line, message, is_open))
+
+
+def _place(item: PlacedItem) -> str:
+    return f"{item.path}:{item.line}"
 
 
 def _reads(of: FluxKustomization, root: Root) -> bool:
