@@ -48,11 +48,15 @@ class File:
 
     def readable_where(self, is_wanted: Callable[[str], bool]) -> Iterator[Object]:
         """The readable objects of the documents whose text is wanted; the others are not parsed."""
-        documents = (each for each in yaml_places.documents_of(self.content) if is_wanted(each.text))
-        for parsed in chain.from_iterable(map(yaml_places.objects_of, documents)):
+        return (parsed for parsed in self.parsed_where(is_wanted) if isinstance(parsed, Object))
+
+    def parsed_where(self, is_wanted: Callable[[str], bool]) -> Iterator[Object | BrokenDocument]:
+        """Yield the ``objects`` of the documents whose text is wanted, and the rest after too many documents."""
+        documents = yaml_places.documents_of(self.content)
+        wanted = (document for document in documents if document.is_rest or is_wanted(document.text))
+        for parsed in chain.from_iterable(map(yaml_places.objects_of, wanted)):
             self._note(parsed)
-            if isinstance(parsed, Object):
-                yield parsed
+            yield parsed
 
     def _note(self, parsed: Object | BrokenDocument) -> None:
         if isinstance(parsed, BrokenDocument):

@@ -17,18 +17,26 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
-from flux_upgrade.clusters.graph.flux_objects import INSTALLING, KINDS, BuiltObject, may_lead, value_sources
+from flux_upgrade.clusters.graph.flux_objects import (
+    INSTALLING,
+    KINDS,
+    BuiltObject,
+    may_lead,
+    may_lead_unread,
+    value_sources,
+)
 from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Item, Items, held, id_of
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import YAML
 from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION, part, parts
-from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import readable
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, readable
 
 _DEEPEST = 50  # Kustomizations below each other
 _MOST = 10_000  # Kustomizations that are gone through for one repository
@@ -38,6 +46,7 @@ _MAP = "ConfigMap"
 _PLAIN = {"apiVersion", "kind", "metadata", "resources", "bases", "components"}
 _ELSEWHERE = ("validators", "openapi", "configurations", "generators", "helmCharts")
 """Fields of a kustomization that change no object of its resources."""
+_UNREADABLE = "a document that may lead to other files cannot be read"
 _TARGET = re.compile(r".* of ([A-Za-z]+)(?:/| with |$)")
 
 
@@ -104,9 +113,12 @@ class Builds:
         """What a Kustomization with ``spec`` builds of a folder; ``ignore``: as ``ArtifactFiles``."""
         build = self._folder(folder, ignore)
         for name in kustomization.entries_in(spec, "components"):
-            below = kustomization.read(self._tree, repository_path(posixpath.join(folder, str(name))))
+            path = repository_path(posixpath.join(folder, str(name)))
+            below = kustomization.read(self._tree, path)
             if below is None:
-                trouble = Trouble(folder, 0, f"there is no component {name}")
+                is_there = path in self._tree.kustomization_folders
+                problem = f"the component {name} is not readable" if is_there else f"there is no component {name}"
+                trouble = Trouble(path if is_there else folder, 0, problem, is_open=is_there)
                 build = build._replace(items=_doubted(build.items), troubles=(*build.troubles, trouble))
             else:
                 build = self._run(below, build)
@@ -129,7 +141,8 @@ class Builds:
         """What kustomize-controller makes of a folder without a kustomization."""
         found: list[Build] = []
         taken: set[str] = set()
-        for path in self._files.yaml_below(folder, ignore):
+        large = (path for path in sorted(self._large) if is_below(path, folder))
+        for path in (*self._files.yaml_below(folder, ignore), *large):
             above = _outermost(path, folder, self._tree.kustomization_folders)
             if above is None:
                 found.append(self._file(path))
@@ -188,9 +201,19 @@ class Builds:
         """A file's objects that may lead on; no files where there is none."""
         if path not in self._read:
             file = self._tree.at(path)
-            items = _items(file, self._maps) if file is not None and self._may_lead(file.content) else ()
-            self._read[path] = Build() if file is None else Build(frozenset([path]), items)
+            if file is None:
+                trouble = Trouble(path, 0, "this file is too large to read", is_open=True)
+                self._read[path] = Build(frozenset([path]), (), (trouble,)) if path in self._large else Build()
+            elif self._may_lead(file.content):
+                self._read[path] = _build_of(file, self._maps)
+            else:
+                self._read[path] = Build(frozenset([path]))
         return self._read[path]
+
+    @cached_property
+    def _large(self) -> frozenset[str]:
+        """Paths of the YAML files that are too large to read."""
+        return frozenset(self._tree.named(YAML)).difference(self._tree.candidates())
 
     def _may_lead(self, content: bytes) -> bool:
         has_map = b"ConfigMap" in content and any(name.encode() in content for name in self._maps)
@@ -223,14 +246,19 @@ class Builds:
         return build.plus(Build(items=tuple(_generated_maps(of))))
 
 
-def _items(file: File, maps: Collection[str]) -> Items:
+def _build_of(file: File, maps: Collection[str]) -> Build:
     """Only the documents of kinds that lead on are parsed: most of a repository is something else."""
-    found: list[Item] = []
-    for each in file.readable_where(lambda text: _may_lead_on(text, maps)):
+    items: list[Item] = []
+    troubles: list[Trouble] = []
+    for parsed in file.parsed_where(lambda text: _may_lead_on(text, maps)):
+        if isinstance(parsed, BrokenDocument):
+            if may_lead_unread(parsed.text):
+                troubles.append(Trouble(file.path, parsed.line, _UNREADABLE, is_open=True))
+            continue
         with suppress(Unreadable):  # what has no plain values is no object: kustomize says so
-            data = each.data()
-            found.append(PlacedItem((id_of(data),), held(data), path=file.path, line=each.line))
-    return tuple(found)
+            data = parsed.data()
+            items.append(PlacedItem((id_of(data),), held(data), path=file.path, line=parsed.line))
+    return Build(frozenset([file.path]), tuple(items), tuple(troubles))
 
 
 def _may_lead_on(text: str, maps: Collection[str]) -> bool:

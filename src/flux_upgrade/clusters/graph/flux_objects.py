@@ -73,6 +73,12 @@ def may_lead(content: bytes) -> bool:
     return b"x" in content and (content.rfind(_FLUX) >= 0 or content.rfind(_OPERATOR) >= 0)
 
 
+def may_lead_unread(text: str) -> bool:
+    """Return whether a document that cannot be read may lead to other files."""
+    is_chart = _RELEASE[1] in text and any(kind in text for kind in SOURCES)
+    return KUSTOMIZATION.group in text or _OPERATOR.decode() in text or is_chart
+
+
 def is_of_flux(content: bytes) -> bool:
     return _FLUX in content
 
