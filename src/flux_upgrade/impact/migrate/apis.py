@@ -46,7 +46,8 @@ class Apis:
     unread: Sequence[str] = ()  # Why it is unknown what some clusters serve: nothing is moved for their sake
 
     def is_removed(self, use: ApiUse) -> bool:
-        return not _serves(self.target, use)
+        """Whether the target may not serve what a use names: a variable may be any version that is served today."""
+        return not _serves(self.target, use) or (_is_unknown(use.version) and self._drops(use))
 
     def not_serving(self, use: ApiUse) -> tuple[str, ...]:
         """The releases of today, where none of them serves what the use names; empty where one may."""
@@ -104,6 +105,12 @@ class Apis:
             return ()
         alone = [each.tag for each in self.unverified if replace(self, unverified=(each,)).goal(use) == goal]
         return tuple(alone or (each.tag for each in self.unverified))
+
+    def _drops(self, use: ApiUse) -> bool:
+        """Whether the target drops a version of a use's kind; True if it is unknown what is served today."""
+        kept = {version for crd in _kinds(self.target, use) for version in crd.served}
+        today = {version for release in self._clusters for crd in _kinds(release, use) for version in crd.served}
+        return not self._clusters or not today <= kept
 
     @property
     def _clusters(self) -> list[ReleaseApis]:
@@ -166,6 +173,11 @@ def _serves(release: ReleaseApis, use: ApiUse) -> bool:
     if use.place is UsePlace.TARGET:
         return any(_selects(use.version, each) for each in served)
     return use.version in served
+
+
+def _is_unknown(version: str) -> bool:
+    """Whether something else puts a version there, of which nothing is known."""
+    return is_variable(version) and not _ANY_VERSION.search(version)
 
 
 def _selects(pattern: str, name: str) -> bool:
