@@ -140,6 +140,7 @@ class Walk:
     def _guess(self) -> bool:
         """Follow what is from sources that may be this repository, where its path exists here."""
         waiting, self._waiting = self._waiting, []
+        progress = False
         for item in waiting:
             key, bases = item.of.source, tuple(dict.fromkeys((*self._bases.values(), "")))
             is_source = key.kind in SOURCES
@@ -148,9 +149,10 @@ class Walk:
                 doubt = f"{called(item.of)} reads {item.of.path or './'} of {spelled(key)}, {origin.doubt}"
                 self._trouble(item.place, f"{doubt}: it counts as this repository")
                 self._take(item, origin.bases)
+                progress = True
             else:
                 self._waiting.append(item)
-        return len(self._waiting) < len(waiting)
+        return progress
 
     def _take(self, item: _Found, bases: tuple[str, ...]) -> None:
         """Follow an object. ``bases``: the directories that its source may contain."""
