@@ -15,6 +15,8 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.snapshot.snapshot import Snapshot
 
+_ENCRYPTED = "ENC["  # As SOPS writes a value
+
 
 class SubstituteValues:
     """Values of one cluster, from what was built of it so far."""
@@ -46,7 +48,8 @@ class SubstituteValues:
                     found |= {} if is_certain else {OTHERS: None}
                     # What a Secret holds is encoded, or encrypted.
                     for variable, value in known.items():
-                        text = str(value) if kind == "ConfigMap" and is_certain else None
+                        is_readable = kind == "ConfigMap" and is_certain and not str(value).startswith(_ENCRYPTED)
+                        text = str(value) if is_readable else None
                         # Of several values, it is not known which one the cluster has.
                         found[variable] = text if found.get(variable, text) == text else None
             self._known[key] = found if is_there else {OTHERS: None}
