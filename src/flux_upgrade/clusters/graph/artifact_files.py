@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from flux_upgrade.config.config import match
+from flux_upgrade.model.files import YAML
 from flux_upgrade.model.text import decoded, is_below
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -37,11 +38,21 @@ class ArtifactFiles:
 
     def yaml_below(self, folder: str, ignore: str | None = None) -> Iterator[str]:
         """Paths of the YAML files in a folder and below it. ``ignore``: ``spec.ignore`` of the source."""
-        return (path for path in self.tree.candidates(folder) if not self._is_left_out(path, ignore))
+        return (path for path in self._manifests(folder) if not self._is_left_out(path, ignore))
 
     def has(self, folder: str) -> bool:
         """Whether there is a YAML file in a folder or below it."""
-        return next(self.tree.candidates(folder), None) is not None
+        return next(self._manifests(folder), None) is not None
+
+    @cached_property
+    def large(self) -> frozenset[str]:
+        """Paths of the YAML files that are too large to read."""
+        return frozenset(self.tree.named(YAML)).difference(self.tree.candidates())
+
+    def _manifests(self, folder: str = "") -> Iterator[str]:
+        """Yield the YAML files of any size in a folder and below it."""
+        yield from self.tree.candidates(folder)
+        yield from (path for path in sorted(self.large) if is_below(path, folder))
 
     def like(self, path: str) -> list[str]:
         """Directories that a path with unknown values may be: a value has no ``/``, unless nothing is there without."""
@@ -56,7 +67,7 @@ class ArtifactFiles:
     def _folders(self) -> list[str]:
         """Directories that have YAML files in them or below, sorted."""
         matching = set[str]()
-        for path in self.tree.candidates():
+        for path in self._manifests():
             folder = posixpath.dirname(path)
             while folder and folder not in matching:
                 matching.add(folder)

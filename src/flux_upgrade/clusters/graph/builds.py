@@ -31,9 +31,8 @@ from flux_upgrade.kustomize.items import Item, Items, held, id_of
 from flux_upgrade.kustomize.kustomization import Kustomization
 from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
-from flux_upgrade.model.files import YAML
 from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION, part, parts
-from flux_upgrade.model.text import is_below, repository_path
+from flux_upgrade.model.text import repository_path
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, readable
@@ -141,8 +140,7 @@ class Builds:
         """What kustomize-controller makes of a folder without a kustomization."""
         found: list[Build] = []
         taken: set[str] = set()
-        large = (path for path in sorted(self._large) if is_below(path, folder))
-        for path in (*self._files.yaml_below(folder, ignore), *large):
+        for path in self._files.yaml_below(folder, ignore):
             above = _outermost(path, folder, self._tree.kustomization_folders)
             if above is None:
                 found.append(self._file(path))
@@ -203,17 +201,12 @@ class Builds:
             file = self._tree.at(path)
             if file is None:
                 trouble = Trouble(path, 0, "this file is too large to read", is_open=True)
-                self._read[path] = Build(frozenset([path]), (), (trouble,)) if path in self._large else Build()
+                self._read[path] = Build(frozenset([path]), (), (trouble,)) if path in self._files.large else Build()
             elif self._may_lead(file.content):
                 self._read[path] = _build_of(file, self._maps)
             else:
                 self._read[path] = Build(frozenset([path]))
         return self._read[path]
-
-    @cached_property
-    def _large(self) -> frozenset[str]:
-        """Paths of the YAML files that are too large to read."""
-        return frozenset(self._tree.named(YAML)).difference(self._tree.candidates())
 
     def _may_lead(self, content: bytes) -> bool:
         has_map = b"ConfigMap" in content and any(name.encode() in content for name in self._maps)

@@ -6,6 +6,7 @@ import posixpath
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice, pairwise
 from operator import attrgetter
 
@@ -22,6 +23,8 @@ from flux_upgrade.impact.api_uses.mentions import (
     subject,
     text_line_at,
 )
+from flux_upgrade.impact.api_uses.prefilter import overlapping
+from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.text import decoded
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import ENDS, Passage, whole
@@ -36,6 +39,7 @@ _MOST_IN_BROKEN = 100  # Uses of a document that cannot be read, which name one 
 _MOST = 2_500  # Mentions of versions in a file. The largest real file has 14.
 _NEAR = 160  # Characters from the key of a mapping to a value in it
 _TOO_MANY = f"the file names more than {_MOST:,} API versions"
+_TOO_LARGE = "the file is too large to be read"
 _COMMENT = "it is a comment"
 _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?= |\r?$)", re.MULTILINE)
 """https://git-scm.com/docs/git-merge#_how_conflicts_are_presented"""
@@ -64,10 +68,28 @@ def files(tree: Snapshot, groups: Collection[str], paths: Iterable[str] | None =
     """
     known = groups_of(frozenset(groups))
     for path in tree.named(SUFFIXES) if paths is None else paths:
-        content = tree.content(path) or b""
-        found = find(path, content, groups, is_patch=path in tree.patch_files) if known.are_in(content) else None
+        content = tree.content(path)
+        if content is None:
+            found = _in_large(tree, path, known)
+        else:
+            found = find(path, content, groups, is_patch=path in tree.patch_files) if known.are_in(content) else None
         if found is not None:
             yield found
+
+
+def _in_large(tree: Snapshot, path: str, groups: ApiGroups) -> FluxFile | None:
+    """Return the versions that a manifest names in its text if it is too large to be read; None: none, or it is not."""
+    if tree.unread.get(path) is not Unread.TOO_LARGE or not is_yaml(path):
+        return None
+    uses: list[ApiUse] = []
+    with suppress(Unreadable):  # it has gone meanwhile
+        for piece, end in overlapping(tree.chunks(path)):
+            text = decoded(piece)
+            near = (mention for mention in groups.mentions(text) if mention.begin < end)
+            uses += (_use(path, whole(text), mention, UsePlace.TEMPLATE, _TOO_LARGE) for mention in near)
+            if len(uses) > _MOST_IN_BROKEN:
+                break
+    return FluxFile(path, b"", tuple(use._replace(line=1) for use in uses), ()) if uses else None
 
 
 def find(
