@@ -13,7 +13,7 @@ from flux_upgrade.assessment.running import suited
 from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.clusters.known import known_of
 from flux_upgrade.config.config import ALL, Known, Migrate
-from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile
+from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, UsePlace
 from flux_upgrade.impact.api_uses.scan import SUFFIXES, files
 from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
 from flux_upgrade.impact.impact import TurnedOffUse
@@ -107,12 +107,13 @@ def migrated(transition: Transition, files: Sequence[FluxFile], evidence: Eviden
 def orphaned(
     transition: Transition, removed: Collection[str], files: Iterable[FluxFile], evidence: Evidence
 ) -> Iterator[ApiUse]:
-    """Yield resources whose CRD goes away with a controller. ``removed``: names of these CRDs."""
+    """Yield resources whose CRD goes away with a controller, or that may be some. ``removed``: names of these CRDs."""
     current = known_or(evidence.served(transition.pin.version), None) if removed else None
     if current is None:
         return
     kinds = {(crd.group, crd.kind) for crd in current.crds.values() if crd.name in removed}
-    yield from (use for file in files for use in file.uses if (use.group, use.kind) in kinds and use.is_applied)
+    uses = (use for file in files for use in file.uses if use.is_applied or use.place is UsePlace.TEMPLATE)
+    yield from (use for use in uses if (use.group, use.kind) in kinds)
 
 
 def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile], evidence: Evidence) -> Assessment:
