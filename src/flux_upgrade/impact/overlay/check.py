@@ -42,7 +42,8 @@ def check_overlay(  # noqa: PLR0913 an installation, and what it is judged with
     """
     kustomizations = _kustomizations_with(tree, path)
     if not kustomizations:
-        return UNREADABLE if _has_unreadable(tree, path) else None
+        unreadable = _unreadable(tree, path)
+        return Unknown(f"{unreadable} cannot be read") if unreadable else None
     try:
         before, after = (split(parts, each) if parts else {path: each} for each in (old, new))
     except Unreadable:
@@ -74,11 +75,12 @@ def _kustomizations_with(tree: Snapshot, path: str) -> list[Kustomization]:
     return [each for each in (above, beside) if each is not None]
 
 
-def _has_unreadable(tree: Snapshot, path: str) -> bool:
-    """Whether a kustomization of the two folders cannot be read: it may take in the manifest."""
-    folder = posixpath.dirname(path)
-    found = (posixpath.dirname(name) for name in tree.named(NAMES) if posixpath.basename(name) in NAMES)
-    return any(each in (folder, posixpath.dirname(folder)) and read(tree, each) is None for each in found)
+def _unreadable(tree: Snapshot, path: str) -> str:
+    """Return a kustomization of the two folders that cannot be read: it may take in the manifest; empty: all can."""
+    folders = {posixpath.dirname(path), posixpath.dirname(posixpath.dirname(path))}
+    names = (name for name in tree.named(NAMES) if posixpath.basename(name) in NAMES)
+    beside = (name for name in names if posixpath.dirname(name) in folders)
+    return next((name for name in beside if read(tree, posixpath.dirname(name)) is None), "")
 
 
 def _changes_nothing(tree: Snapshot, of: Kustomization, sides: tuple[Mapping[str, bytes], Mapping[str, bytes]]) -> bool:
