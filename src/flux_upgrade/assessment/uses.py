@@ -112,8 +112,7 @@ def orphaned(
     if current is None:
         return
     kinds = {(crd.group, crd.kind) for crd in current.crds.values() if crd.name in removed}
-    uses = (use for file in files for use in file.uses if use.is_applied or use.place is UsePlace.TEMPLATE)
-    yield from (use for use in uses if (use.group, use.kind) in kinds)
+    yield from (use for use in _applied(files) if (use.group, use.kind) in kinds)
 
 
 def in_files(transition: Transition, found: Assessment, files: Sequence[FluxFile], evidence: Evidence) -> Assessment:
@@ -150,7 +149,12 @@ def turned_off_uses(
     """Yield uses of versions that patches over the manifest take away, as they are after the migration."""
     patches = {(each.group, each.kind, each.version): each for each in turned_off}
     moved = {(move.use.path, move.use.start): move.to for move in moves}
-    for use in (use for file in files for use in file.uses if use.is_applied):
+    for use in _applied(files):
         patch = patches.get((use.group, use.kind, moved.get((use.path, use.start), use.version)))
         if patch is not None:
             yield TurnedOffUse(use, patch)
+
+
+def _applied(files: Iterable[FluxFile]) -> Iterator[ApiUse]:
+    """Yield uses by resources; in a file that cannot be read, what may be one is one."""
+    return (use for file in files for use in file.uses if use.is_applied or use.place is UsePlace.TEMPLATE)
