@@ -50,7 +50,7 @@ class ArtifactFiles:
         return frozenset(self.tree.named(YAML)).difference(self.tree.candidates())
 
     def _manifests(self, folder: str = "") -> Iterator[str]:
-        """Yield the YAML files of any size in a folder and below it."""
+        """Yield the YAML files of any size in a directory and below it."""
         yield from self.tree.candidates(folder)
         yield from (path for path in sorted(self.large) if is_below(path, folder))
 
