@@ -82,7 +82,7 @@ def _in_large(tree: Snapshot, path: str, groups: ApiGroups) -> FluxFile | None:
     if tree.unread.get(path) is not Unread.TOO_LARGE or not is_yaml(path):
         return None
     uses: list[ApiUse] = []
-    with suppress(Unreadable):  # it has gone meanwhile
+    with suppress(Unreadable):  # The file has gone meanwhile
         for piece, end in overlapping(tree.chunks(path)):
             text = decoded(piece)
             near = (mention for mention in groups.mentions(text) if mention.begin < end)

@@ -76,7 +76,7 @@ def _kustomizations_with(tree: Snapshot, path: str) -> list[Kustomization]:
 
 
 def _unreadable(tree: Snapshot, path: str) -> str:
-    """Return a kustomization of the two directories that cannot be read: it may take in the manifest; empty: all can."""
+    """Return a kustomization that may take in the manifest, and that cannot be read; empty: all can."""
     folders = {posixpath.dirname(path), posixpath.dirname(posixpath.dirname(path))}
     names = (name for name in tree.named(NAMES) if posixpath.basename(name) in NAMES)
     beside = (name for name in names if posixpath.dirname(name) in folders)
