@@ -179,6 +179,7 @@ def test_what_loosens_runs_or_names_a_place_is_never_shared() -> None:
             "labels",
             "forge",
             "bootstrap",
+            "known",
             "branch-prefix",
             "extends",
             "dashboard",

@@ -53,7 +53,7 @@ def test_the_newest_that_all_serve(current: str, target: str, others: tuple[str,
         ("v2", "", UsePlace.TEXT, False),
         ("v2beta1", "", UsePlace.TEXT, True),
         ("v2", "Release", UsePlace.RESOURCE, True),
-        ("${V}", "HelmRelease", UsePlace.RESOURCE, False),
+        ("${V}", "HelmRelease", UsePlace.RESOURCE, True),
         ("${V:=v2}", "HelmRelease", UsePlace.RESOURCE, False),
         ("${V:=v2beta2}", "HelmRelease", UsePlace.RESOURCE, True),
         ("v2.*", "Helm.*", UsePlace.TARGET, False),
@@ -66,6 +66,13 @@ def test_what_is_removed(version: str, kind: str, place: UsePlace, *, removed: b
     use = USE._replace(version=version, kind=kind, place=place)
 
     assert Apis(None, served("v2.9.4")).is_removed(use) == removed
+
+
+@pytest.mark.parametrize(("current", "removed"), [("v2.6.4", True), ("v2.9.4", False)])
+def test_a_version_by_a_variable_may_be_any_that_is_served_today(current: str, *, removed: bool) -> None:
+    use = USE._replace(version="${V}")
+
+    assert Apis(served(current), served("v2.9.4")).is_removed(use) == removed
 
 
 def test_releases_in_between_are_looked_at_only_where_nothing_bridges() -> None:
