@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,26 +90,30 @@ def all_decisions(folder: Path, releases: Path) -> dict[Place, Decision]:
 def decisions_in(staged: Staged, releases: Path, approval: str, path: str) -> dict[str, Decision]:
     """Return the decisions about a repository, by cluster and size of the upgrade. ``path``: PATH of the run."""
     argv = ["plan", "--json", *APPROVALS[approval], *staged.args, f"--release-source={releases}"]
-    timing = Timing(now=lambda: NOW, sleep=lambda _: None, jitter=lambda: 0.0)
-    invocation = parse_command(argv, {"PATH": path}, timing)
-    options = invocation.options
-    assert isinstance(options, UpgradeOptions)
     try:
-        with contextlib.chdir(staged.root), sink_of(options, invocation.environment, _ignore, previews=True) as sink:
-            inventory = sink.read()
-            plans = sink.decide(inventory)
+        inventory, plans = planned_in(staged.root, argv, path)
     except FluxUpgradeError as error:
         return {"repository": Decision("", "", "failed", error.slug)}
-    decisions = [*_decisions(inventory, plans)]
+    decisions = [(f"{row.name} {row.decision.bump_kind}", decision) for row, decision in decided(inventory, plans)]
     assert len(dict(decisions)) == len(decisions), "two decisions have one name"
     return dict(decisions)
 
 
-def _ignore(warning: str) -> None:
-    del warning
+def planned_in(
+    root: Path, argv: Sequence[str], path: str, warn: Callable[[str], None] = lambda _: None
+) -> tuple[Inventory, Sequence[UpdateGroupPlan]]:
+    """Plan in a directory. Raises FluxUpgradeError."""
+    timing = Timing(now=lambda: NOW, sleep=lambda _: None, jitter=lambda: 0.0)
+    invocation = parse_command(argv, {"PATH": path}, timing)
+    options = invocation.options
+    assert isinstance(options, UpgradeOptions)
+    with contextlib.chdir(root), sink_of(options, invocation.environment, warn, previews=True) as sink:
+        inventory = sink.read()
+        return inventory, sink.decide(inventory)
 
 
-def _decisions(inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Iterator[tuple[str, Decision]]:
+def decided(inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Iterator[tuple[Row, Decision]]:
+    """Yield the rows of the overview, each with its decision."""
     proposed = {
         (plan.update_group.slug, str(kind)): _without_base(proposal)
         for plan in plans
@@ -123,8 +127,7 @@ def _decisions(inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Iterat
         actions = {*map(_action, tasks), *(_action(step.what) for step in _steps(row, plans))}
         merges = proposal is not None and _merges(proposal, context)
         reason = str(hold.reason) if hold is not None else ""
-        decision = Decision(row.current, row.target, str(row.state), reason, merges, tuple(sorted(actions)))
-        yield f"{row.name} {row.decision.bump_kind}", decision
+        yield row, Decision(row.current, row.target, str(row.state), reason, merges, tuple(sorted(actions)))
 
 
 def _merges(proposal: Proposal, context: ProposalContext) -> bool:
