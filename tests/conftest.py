@@ -36,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="let each fault strike before and after each call's work, instead of either in turn",
     )
+    parser.addoption(
+        "--all-knowledge",
+        action="store_true",
+        help="take each piece of knowledge away from all repositories, in all ways, instead of a sample",
+    )
     parser.addoption("--years", type=int, default=2, help="how many years to simulate: half with groups")
 
 
