@@ -36,18 +36,27 @@ class Origins:
         """
         sources = [seen] if seen is not None else self._defined.get((key.kind, key.name), [])
         if not sources:
-            return Origin(bases, "which is not in Git")
+            return Origin(self._anywhere(bases), "which is not in Git")
         if any(not each.url or unknown_in(each.url) for each in sources):
-            return Origin(bases, "whose address is not in Git")
+            return Origin(self._anywhere(bases), "whose address is not in Git")
         if key.kind == ARTIFACT:
             pushed = {base for each in sources for base in self._pushed.may_be(each.url)}
             return Origin(tuple(sorted(pushed)), "which workflows or scripts here may push" if pushed else "")
         if not is_addressed:
-            return Origin(bases, "and no address of this repository is known")
+            return Origin(self._anywhere(bases), "and no address of this repository is known")
         # If one repository is checked in to a directory of another, others may be next to it.
         above = [posixpath.dirname(base) for base in bases if base]
         beside = {posixpath.join(folder, _name(each.url)) for folder in above for each in sources}
         return Origin(tuple(sorted(beside)), "which may be checked in here" if beside else "")
+
+    def _anywhere(self, bases: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the directories that any source may contain: also those that are pushed, or checked in here."""
+        above = {posixpath.dirname(base) for base in bases if base}
+        paths = ((folder, path) for folder in above for path in self._tree.candidates(folder))
+        beside = {
+            posixpath.join(folder, posixpath.relpath(path, folder or ".").partition("/")[0]) for folder, path in paths
+        }
+        return tuple(dict.fromkeys((*bases, *sorted(self._pushed.folders | beside))))
 
     @cached_property
     def _defined(self) -> Mapping[tuple[str, str], list[FluxSource]]:

@@ -44,6 +44,11 @@ class PushedArtifacts:
         return frozenset(folder for pattern, folder in self._patterns if pattern.fullmatch(address))
 
     @cached_property
+    def folders(self) -> frozenset[str]:
+        """All directories that are pushed."""
+        return frozenset(folder for _, folder in self._all)
+
+    @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
         """Patterns of addresses, for any value of their variables, and the directories that are pushed there."""
         addresses = ((re.split(r"\0", _VARIABLE.sub("\0", url)), folder) for url, folder in self._all)
