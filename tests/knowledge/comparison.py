@@ -33,10 +33,8 @@ def problems(before: Judgement, now: Judgement, variant: Variant, *, costs_an_ac
     ``costs_an_action``: less knowledge holds nothing.
     """
     is_named = _is_named(before, now, variant)
-    for known, decision in before.decisions.items():
-        pair = known._replace(name=known.name.replace(*variant.renamed, 1)) if variant.renamed[0] else known
-        pair = pair if pair in now.decisions else known
-        later = now.decisions.get(pair)
+    for pair, decision in before.decisions.items():
+        later = _later(pair, before.paths.get(pair, ""), now, variant)
         if later is None:
             if not (is_named or _has_step(pair, now) or _is_held(pair, now)):
                 yield Problem(Rule.PAIR_GONE, f"{pair}: {decision}")
@@ -55,6 +53,16 @@ def problems(before: Judgement, now: Judgement, variant: Variant, *, costs_an_ac
 def care(decision: Decision) -> tuple[Rank, bool]:
     """Return how careful a decision is: its rank, then whether a user has to merge it."""
     return rank(decision), not decision.merges
+
+
+def _later(pair: Pair, path: str, now: Judgement, variant: Variant) -> Decision | None:
+    """Return the decision about the same upgrade: the cluster may have another name now."""
+    old, new = variant.renamed
+    path = path.replace(old, new, 1) if old else path
+    if path:
+        same = (other for other in now.decisions if other[1:] == pair[1:] and now.paths.get(other) == path)
+        pair = pair if pair in now.decisions else next(same, pair)
+    return now.decisions.get(pair)
 
 
 def _is_named(before: Judgement, now: Judgement, variant: Variant) -> bool:

@@ -50,6 +50,7 @@ class Place(NamedTuple):
 
 class Judgement(NamedTuple):
     decisions: Mapping[Pair, Decision]
+    paths: Mapping[Pair, str]  # The file of the version reference that decides
     findings: Mapping[Place, int]  # How many there are
     unknowns: frozenset[str]  # Texts, each about something that is not known
 
@@ -66,10 +67,12 @@ def planned(repository: Repository) -> Judgement:
         inventory, plans = planned_in(repository.root, argv, repository.path, warnings.append)
     except FluxUpgradeError as error:
         failed = Decision("", "", "failed", error.slug)
-        return Judgement({Pair("repository", "", ""): failed}, {}, frozenset({f"{error.message} {error.hint}"}))
+        return Judgement({Pair("repository", "", ""): failed}, {}, {}, frozenset({f"{error.message} {error.hint}"}))
     decisions: dict[Pair, Decision] = {}
+    paths: dict[Pair, str] = {}
     for row, decision in decided(inventory, plans):
-        decisions[Pair(row.name, decision.current, decision.target)] = decision
+        pair = Pair(row.name, decision.current, decision.target)
+        decisions[pair], paths[pair] = decision, row.plan.path
     findings: Counter[Place] = Counter()
     unknowns = set(warnings)
     for impact, target in _impacts(plans):
@@ -77,7 +80,7 @@ def planned(repository: Repository) -> Judgement:
         unknowns |= set(_unknowns_of(impact))
     unknowns |= {text for group in plans for plan in group.plans for text in _unknowns_in(plan)}
     unknowns |= {f"{member.path} {member.pin.reason}" for member in inventory.reported_only}
-    return Judgement(decisions, findings, frozenset(unknowns))
+    return Judgement(decisions, paths, findings, frozenset(unknowns))
 
 
 def checked(repository: Repository) -> Judgement:
@@ -92,7 +95,7 @@ def checked(repository: Repository) -> Judgement:
     unknowns = {json.dumps(entry, ensure_ascii=False) for field in _UNKNOWNS for entry in report.get(field, ())}
     unknowns |= {json.dumps(use) for use in report.get("uses", ()) if use["reason"] == "unreadable"}
     state = Decision("", NEWEST, "held" if run.exit_code else "up to date", "unreadable" if run.exit_code else "")
-    return Judgement({Pair("check", "", NEWEST): state}, findings, frozenset({*unknowns, run.err}))
+    return Judgement({Pair("check", "", NEWEST): state}, {}, findings, frozenset({*unknowns, run.err}))
 
 
 def _impacts(plans: Sequence[UpdateGroupPlan]) -> Iterator[tuple[Assessment, Version]]:
