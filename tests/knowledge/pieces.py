@@ -22,7 +22,7 @@ _SOURCE_NAME = re.compile(rb"^(  sourceRef:[ \t]*\n(?: {4}\w+:.*\n)*? {4}name: *
 _API_VERSION = re.compile(rb"^(apiVersion: *)([\w.]+\.toolkit\.fluxcd\.io)/\w+[ \t]*$", re.MULTILINE)
 _CONFIG_MAP = re.compile(rb"^kind: *ConfigMap[ \t]*$", re.MULTILINE)
 _VALUES_FROM = re.compile(rb"^ *(?:- )?kind: *ConfigMap[ \t]*\n *name: *([\w.-]+)", re.MULTILINE)
-_INSTALLATION = re.compile(rb"app\.kubernetes\.io/part-of: flux")
+_INSTALLATION = re.compile(rb"app\.kubernetes\.io/part-of: flux|^kind: *FluxInstance", re.MULTILINE)
 _DATA = re.compile(rb"^data:[ \t]*\n(?:  .*\n)*", re.MULTILINE)
 _VALUE = re.compile(rb"^(  [\w.-]+:) .*$", re.MULTILINE)
 _ENCRYPTED = b"ENC[AES256_GCM,data:aGlkZGVu,iv:aXY=,tag:dGFn,type:str]"
