@@ -95,8 +95,10 @@ class _ClusterAssignment:
     def __init__(self, members: tuple[Member, ...], tree: Snapshot | None) -> None:
         self._members = members
         self._kustomizations: Sequence[_FluxKustomization] = ()
+        self._syncs = frozenset[str]()  # Directories with a gotk-sync.yaml
         if tree is not None and not all(member.pin.is_manifest for member in members):
             self._kustomizations = _flux_kustomizations(tree)
+            self._syncs = frozenset(posixpath.dirname(path) for path in tree.named((f"/{_BOOTSTRAP}",)))
         self._claims: dict[tuple[str, str | None], set[tuple[str, str]]] = {}
         """Kind and stated folder → who states it."""
         for member in filter(_installs, members):
@@ -174,6 +176,9 @@ class _ClusterAssignment:
             root = self._by_kustomization(folder)
         # The config file is about this repository, whatever its pattern captures.
         is_free = is_copy and (found.is_movable or found.kind == ALSO) and found.folder is None
+        if root is None and is_free and folder in self._syncs:
+            root = self._home(member.path)  # A cluster of its own, even if its sync cannot be read
+            self._roots[root] = None
         if root is None and (found.role is Role.OPERATOR or is_free):
             root = self._nearest_single_root(folder)
         if root is None and found.owner:
