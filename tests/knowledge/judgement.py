@@ -93,6 +93,8 @@ def checked(repository: Repository) -> Judgement:
     for hit in report.get("breaks", ()):
         findings[Place(hit["path"], f"checked {hit['rule']}")] += 1
     unknowns = {json.dumps(entry, ensure_ascii=False) for field in _UNKNOWNS for entry in report.get(field, ())}
+    if report.get("behavior-unknown"):
+        unknowns.add(report["behavior-unknown"])
     unknowns |= {json.dumps(use) for use in report.get("uses", ()) if use["reason"] == "unreadable"}
     state = Decision("", NEWEST, "held" if run.exit_code else "up to date", "unreadable" if run.exit_code else "")
     return Judgement({Pair("check", "", NEWEST): state}, {}, findings, frozenset({*unknowns, run.err}))

@@ -24,7 +24,7 @@ from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import FluxUpgradeError, Unread, Unreadable
-from flux_upgrade.model.text import is_below
+from flux_upgrade.model.text import first_few, is_below
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.discover import discover, looked_at
@@ -32,6 +32,8 @@ from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.snapshot.kustomize_files import NAMES
 
+_FEW = 3
+_NO_RELEASE = Unknown("no release was found that the clusters run")
 _NO_MANIFEST = Unknown("no manifest of the cluster is in the repository")
 
 
@@ -59,6 +61,7 @@ class RepositoryAssessment(NamedTuple):
     unfollowed: tuple[Trouble, ...] = ()  # Steps from the clusters' roots that could not be followed
     known: tuple[Known, ...] = ()  # Entries of the config file that count for a cluster
     outside: tuple[Trouble, ...] = ()  # Steps that lead to where nothing was looked at
+    behaviour: Unknown | None = None  # The reason that known changes of behaviour were not looked for
     ignored: int = 0  # Files that name Flux's APIs, and that the config file wants to be left alone
 
 
@@ -81,7 +84,7 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     parts = {part.path: part for part in suspected.parts}
     files = in_use(tree, suspected.uses, tree.patch_files, wanted, found)
     files = tuple(parts[file.path].without(file) if file.path in parts else file for file in files)
-    hits = known_or(_behaviour(evidence, looked_for, oldest, target), ()) if question.changes_behaviour else ()
+    hits = _behaviour(evidence, looked_for, oldest, target) if question.changes_behaviour and oldest else ()
     patterns: tuple[str, ...] = ()
     is_whole = not question.below and question.files is None
     is_asked = bool(files or hits) and is_whole and evidence.config.default.governance.include != ALL
@@ -117,6 +120,7 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         troubles,
         tuple(known.values()),
         tuple(each for each in troubles if each.is_outside and may_be_part),
+        _without_release(question, pins, running) if suspected.coverage.of_flux else None,
         len(suspected.ignored),
     )
 
@@ -150,12 +154,18 @@ def _lacking(clusters: Sequence[Cluster], graph: ClusterGraph, target: ReleaseAp
     return kinds_at
 
 
-def _behaviour(
-    evidence: Evidence, searched: Searched, oldest: ReleaseApis | None, target: ReleaseApis
-) -> tuple[Hit, ...] | Unknown:
+def _without_release(question: Question, pins: Iterable[Pin], running: Sequence[ReleaseApis]) -> Unknown | None:
+    """Return the reason not to know from which release a cluster goes to the target."""
+    if not question.changes_behaviour or question.running:
+        return None
+    places = [pin.place(pin.path) for pin in pins if pin.role is Role.INSTALLS and not pin.version]
+    if places:
+        return Unknown(f"the release of {first_few(places, _FEW)} is unknown")
+    return None if running else _NO_RELEASE
+
+
+def _behaviour(evidence: Evidence, searched: Searched, oldest: ReleaseApis, target: ReleaseApis) -> tuple[Hit, ...]:
     """Return whom changes concern that no schema shows, on the way from the oldest release that runs."""
-    if oldest is None:
-        return Unknown("no release was found that the clusters run")
     if not any(rule.entered(oldest.tag, target.tag) for rule in BREAK_RULES):
         return ()
     paths = sorted(searched.manifests)

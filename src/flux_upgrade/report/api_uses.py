@@ -158,6 +158,8 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         nothing = "nothing" if is_all else "nothing that was checked"
         yield f"{nothing} uses an API version that {target} does not serve"
     yield from _others(found)
+    if found.assessed.behaviour is not None:
+        yield f"not checked: changes of behavior, because {found.assessed.behaviour}: set it with --from"
     yield from _not_followed(found)
     yield from (f"known: {known_line(entry, TEXT)}" for entry in found.assessed.known)
     if found.assessed.ignored:
@@ -276,6 +278,7 @@ def api_uses_json(found: ApiUsesReport) -> str:
         "unread": list(assessed.unread),
         "unfollowed": unfollowed_value(assessed.unfollowed),
         "known": known_values(assessed.known),
+        "behavior-unknown": str(assessed.behaviour) if assessed.behaviour is not None else None,
         "ignored": assessed.ignored,
         "looked-at": {"manifests": assessed.coverage.manifests, "files": assessed.coverage.files},
         "counts": {
