@@ -37,10 +37,10 @@ class Tally:
 
 
 class Taker:
-    """Takes knowledge away, and compares. ``most``: variants of a piece in one repository."""
+    """Takes knowledge away, and compares."""
 
-    def __init__(self, seed: int, most: int) -> None:
-        self._random, self._most = random.Random(seed), most  # noqa: S311 (a sample)
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 (a sample)
         self._pieces, self._exemptions = takings(), exemptions()
         self.tally = Tally()
 
@@ -53,21 +53,21 @@ class Taker:
     def unused(self) -> list[Exemption]:
         return [exemption for exemption in self._exemptions if not self.tally.used[exemption]]
 
-    def take(self, source: Source, folder: Path, releases: Path) -> None:
-        """Take each piece away from a repository."""
+    def take(self, source: Source, folder: Path, releases: Path, most: int) -> None:
+        """Take each piece away from a repository, as one of its variants after the other, up to ``most``."""
         with source.staged(folder, releases) as repository:
             before = judge(repository)
             if any(decision.state == _FAILED for decision in before["plan"].decisions.values()):
                 return  # Arguments or settings are wrong
             self.tally.repositories += 1
             for piece, take in self._pieces.items():
-                for variant in self._sample(take, repository):
+                for variant in self._sample(take, repository, most):
                     self._compare(piece, variant, repository, before)
 
-    def _sample(self, take: Taking, repository: Repository) -> Iterator[Variant]:
+    def _sample(self, take: Taking, repository: Repository, most: int) -> Iterator[Variant]:
         """Yield some of the variants, one after the other: they may be large."""
         count = sum(1 for _ in take(repository))
-        chosen = {*self._random.sample(range(count), min(count, self._most))}
+        chosen = {*self._random.sample(range(count), min(count, most))}
         return (variant for index, variant in enumerate(take(repository)) if index in chosen)
 
     def _compare(self, piece: str, variant: Variant, repository: Repository, before: Mapping[str, Judgement]) -> None:

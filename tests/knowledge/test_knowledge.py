@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,21 +15,19 @@ from knowledge.taking import Taker
 pytestmark = pytest.mark.real_part("shared data")
 
 _SEED = 20
-_SAMPLES = ((cases, 24), (written, 3), (real, 1))
-"""Origins of repositories, and their numbers in a sample."""
-_MOST = 100
-"""Ways to take a piece away from a repository, in a whole run."""
+_SAMPLES = ((cases, 24, 8), (written, 3, 4), (real, 1, 1))
+"""Origins of repositories, their numbers in a sample, and how often a piece is taken from each in a whole run."""
 
 
 def test_less_knowledge_leads_to_no_less_care(
     request: pytest.FixtureRequest, tmp_path: Path, written_source: Path
 ) -> None:
     is_whole = bool(request.config.getoption("--all-knowledge"))
-    taker = Taker(_SEED, most=_MOST if is_whole else 1)
-    for number, source in enumerate(_sources(is_whole=is_whole)):
+    taker = Taker(_SEED)
+    for number, (source, most) in enumerate(_sources(is_whole=is_whole)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        taker.take(source, folder, written_source)
+        taker.take(source, folder, written_source, most)
         shutil.rmtree(folder)
     problems = list(taker.tally.problems)
     if is_whole:
@@ -38,11 +36,10 @@ def test_less_knowledge_leads_to_no_less_care(
     assert not problems, "\n".join([*problems, str(taker.tally)])
 
 
-def _sources(*, is_whole: bool) -> Sequence[Source]:
+def _sources(*, is_whole: bool) -> Iterator[tuple[Source, int]]:
+    """Yield repositories, each with the most variants of a piece."""
     chosen = random.Random(_SEED)  # noqa: S311 (a sample)
-    every = [(find(), count) for find, count in _SAMPLES]
-    return [
-        source
-        for all_sources, count in every
-        for source in (all_sources if is_whole else chosen.sample(all_sources, count))
-    ]
+    for find, count, most in _SAMPLES:
+        sources = find()
+        for source in sources if is_whole else chosen.sample(sources, count):
+            yield source, most if is_whole else 1
