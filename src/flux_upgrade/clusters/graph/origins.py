@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import SOURCES, FluxSource, SourceKey, may_lead, source_of
@@ -27,6 +27,7 @@ class Origins:
 
     def __init__(self, tree: Snapshot, pushed: PushedArtifacts) -> None:
         self._tree, self._pushed = tree, pushed
+        self._directories_in = cache(self._beside)
 
     def origin(self, key: SourceKey, seen: FluxSource | None, bases: tuple[str, ...], *, is_addressed: bool) -> Origin:
         """Return where a source may begin.
@@ -51,12 +52,14 @@ class Origins:
 
     def _anywhere(self, bases: tuple[str, ...]) -> tuple[str, ...]:
         """Return the directories that any source may contain: also those that are pushed, or checked in here."""
-        above = {posixpath.dirname(base) for base in bases if base}
-        paths = ((folder, path) for folder in above for path in self._tree.candidates(folder))
-        beside = {
-            posixpath.join(folder, posixpath.relpath(path, folder or ".").partition("/")[0]) for folder, path in paths
-        }
+        beside = self._directories_in(tuple({posixpath.dirname(base) for base in bases if base}))
         return tuple(dict.fromkeys((*bases, *sorted(self._pushed.folders | beside))))
+
+    def _beside(self, above: tuple[str, ...]) -> frozenset[str]:
+        """Return the directories in others, as paths from the repository's root."""
+        paths = ((folder, path) for folder in above for path in self._tree.candidates(folder))
+        inner = ((folder, path[len(folder) :].lstrip("/").partition("/")) for folder, path in paths)
+        return frozenset(posixpath.join(folder, name) for folder, (name, slash, _) in inner if slash)
 
     @cached_property
     def _defined(self) -> Mapping[tuple[str, str], list[FluxSource]]:
