@@ -177,7 +177,7 @@ class _ClusterAssignment:
         # The config file is about this repository, whatever its pattern captures.
         is_free = is_copy and (found.is_movable or found.kind == ALSO) and found.folder is None
         if root is None and is_free and folder in self._syncs:
-            root = self._home(member.path)  # A cluster of its own, even if its sync cannot be read
+            root = self._home(member.path)  # The sync of a cluster may be unreadable
             self._roots[root] = None
         if root is None and (found.role is Role.OPERATOR or is_free):
             root = self._nearest_single_root(folder)

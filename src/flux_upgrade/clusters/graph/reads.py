@@ -86,7 +86,7 @@ class ClusterReads(NamedTuple):
             missing = (Trouble(entry.file, entry.line, f"no file matches {', '.join(entry.reads)}") for entry in void)
             troubles = (*self.troubles, *missing)
         else:
-            troubles = tuple(trouble._replace(is_open=False) for trouble in self.troubles)
+            troubles = tuple(trouble._replace(is_open=False, is_outside=False) for trouble in self.troubles)
         counting = {entry.place for entry in (*self.known, *known, *bounds)}
         return self._replace(
             files=self.files.union(files),
