@@ -61,7 +61,6 @@ class Walk:
         self._known: dict[tuple[str, str, str], dict[str, str]] = {}  # Namespace, name, choice → path → place
         self._choices: dict[int, str] = {}  # Index of a reconciliation → the nearest of its directories that is a guess
         self._waiting: list[_Found] = []
-        self._values = SubstituteValues(files.tree)
         self._done: list[Reconciliation] = []
         self._charts: set[str] = set()
         self._led_on: dict[tuple[int, str, frozenset[tuple[str, str | None]]], Build] = {}
