@@ -171,9 +171,11 @@ class Evidence:
         reads = {each.name: each.files for each in self.graph.clusters if each.is_known}
         named = {each.name for each in (*self.clusters, *self._elsewhere)}
         syncs = [each for each in self.graph.clusters if each.name not in named]
-        unknown = [(each.files, root.place) for each in syncs for root in each.roots]
+        # A sync that does not show its root is the name of its cluster.
+        places = [(each, place) for each in syncs for place in [root.place for root in each.roots] or [each.name]]
+        unknown = [(each.files, place) for each, place in places]
         beyond = {each.name: each.beyond for each in self.graph.clusters if each.is_known and each.beyond is not None}
-        beyond |= {root.place: beyond[each.name] for each in syncs if each.name in beyond for root in each.roots}
+        beyond |= {place: each.beyond for each, place in places if each.beyond is not None}
         return Installations(self.clusters, self._elsewhere, reads, unknown, beyond)
 
 

@@ -15,11 +15,12 @@ from flux_upgrade.clusters.graph.walk import normalized
 from flux_upgrade.clusters.known import known_of
 from flux_upgrade.config.config import Known
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION
 from flux_upgrade.model.text import is_below, repository_path
 from flux_upgrade.pins.pin import Pin, Role, SyncSource
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
-from flux_upgrade.snapshot.yaml_places import Object, is_variable, readable
+from flux_upgrade.snapshot.yaml_places import BrokenDocument, Object, is_variable, readable
 
 _SYNC = "gotk-sync.yaml"  # What `flux bootstrap` writes
 _GIT = "GitRepository"
@@ -76,20 +77,35 @@ def roots_of(
     """Name of a cluster → its roots, none where nothing tells; clusters of the same name are one.
 
     Where there is but the sync of ``flux bootstrap``, because something else installs Flux, there is a cluster, too;
-    it is looked for in the directory ``below``.
+    it is looked for in the directory ``below``. If its root is unknown, its name is the path of the sync.
     """
     pushed = pushed or PushedArtifacts(tree, ())
     found: dict[str, tuple[Root, ...]] = {}
+    clusters = tuple(clusters)
     for each in clusters:
         if not each.is_tools:
             found[each.name] = (*found.get(each.name, ()), *_roots(each, tree, pushed))
     known = {root.folder for roots in found.values() for root in roots}
+    installed = {posixpath.dirname(member.path) for each in clusters for member in each.members}
     for path in tree.named((f"/{_SYNC}",)):
-        for root in _beside(posixpath.dirname(path), tree, pushed) if is_below(path, below) else ():
+        if not is_below(path, below):
+            continue
+        roots = _beside(posixpath.dirname(path), tree, pushed)
+        for root in roots:
             if root.folder not in known:
                 known.add(root.folder)
                 found[root.folder or "."] = (*found.get(root.folder or ".", ()), root)
+        if not roots and posixpath.dirname(path) not in installed and _hides_root(tree.at(path)):
+            found[path] = ()
     return found
+
+
+def _hides_root(file: File | None) -> bool:
+    """Return whether a sync does not show its root; False for a template of a sync, which is of no cluster yet."""
+    if file is None or b"{{" in file.content or b"{%" in file.content:
+        return False
+    paths = (item.text_at("spec", "path") for item in file.readable if item.text_at("kind") == KUSTOMIZATION.name)
+    return any(isinstance(parsed, BrokenDocument) for parsed in file.objects) or any(map(is_variable, paths))
 
 
 def _roots(cluster: Cluster, tree: Snapshot, pushed: PushedArtifacts) -> Iterator[Root]:
