@@ -160,6 +160,7 @@ def require_built(name: str, version: str = "") -> Path:
     """Return where a program is. Skips the test outside of `make test-flux`, which builds it in half an hour."""
     path = program(name, version)
     if "KUBEBUILDER_ASSETS" not in os.environ or not path.exists():  # noqa: TID251  (what `make test-flux` sets)
+        # Half an hour of building is too much for the other tests. `make test-flux` builds first, and skips nothing.
         pytest.skip(f"`make test-flux` builds and runs {path.parent.name}")
     return path
 
