@@ -78,6 +78,8 @@ class ClusterReads(NamedTuple):
 
     def bounded(self, entries: Sequence[Known], paths: Iterable[str]) -> ClusterReads:
         """Return it with entries of the config file. ``paths``: of all files that it may read."""
+        if not entries:
+            return self
         known = [entry for entry in entries if any(root.place == entry.place for root in self.roots)]
         bounds = [entry for entry in entries if entry.reads] if self.beyond is not None else []
         files = frozenset(path for path in paths if any(match(entry.reads, path) for entry in bounds)) if bounds else ()
