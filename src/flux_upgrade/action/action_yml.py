@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.config.keys import TOP
+from flux_upgrade.model.values import NamedTuple
 
 REPORT_FILE = "flux-upgrade-report.json"
 """Name of the whole report, in the directory that later steps know as ``runner.temp``."""

@@ -6,10 +6,11 @@ https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request and
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.feedback import APPROVED
 
 PULL_REQUEST_TARGET = "pull_request_target"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from flux_upgrade.action.action_yml import INPUTS
 from flux_upgrade.action.event import PULL_REQUEST_TARGET
@@ -14,6 +13,7 @@ from flux_upgrade.config.keys import GOVERNING
 from flux_upgrade.manifests.options import nearest
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.oci import SCHEME
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.policy import MaxBump
 
 _PREFIX = "INPUT_"

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.action.action_yml import Outcome, most_severe
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Action, Result, Round

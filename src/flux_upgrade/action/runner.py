@@ -9,8 +9,8 @@ https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md#limitation
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.report.wording import Annotation, Level
 
 GITHUB = "https://github.com"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
 from flux_upgrade.assessment.evidence import Evidence
@@ -16,6 +15,7 @@ from flux_upgrade.config.config import Config, Migrate
 from flux_upgrade.model.errors import Unread, Unreadable, UntrustedArchive
 from flux_upgrade.model.files import YAML, Listing
 from flux_upgrade.model.oci.layer import Layer
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.impact_gate import GateResult, ImpactGate, only_patches, patches_alone
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.pin_planner import PinPlanner

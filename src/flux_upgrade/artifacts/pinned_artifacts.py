@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from flux_upgrade.artifacts.impact import PromotionImpact
 from flux_upgrade.artifacts.promote import keep, put
@@ -12,6 +11,7 @@ from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled, pull
 from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.oci.reference import Address
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
 from flux_upgrade.planning.manifest_planner import ManifestPlanner

@@ -7,7 +7,6 @@ moved, and whatever it stood for has a tag of its own by then.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple
 
 from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, MadeArtifact, Successor, make
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
@@ -16,6 +15,7 @@ from flux_upgrade.model.oci import reference as names
 from flux_upgrade.model.oci.manifest import PREVIOUS, REVISION, VERSION, StoredManifest, parse
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
 _MOST_NAMED = 5

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from io import BytesIO
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, Self
 
 from flux_upgrade.artifacts.impact import PromotionImpact
 from flux_upgrade.artifacts.pull import ArtifactPorts, Pulled
@@ -26,6 +26,7 @@ from flux_upgrade.model.oci.manifest import (
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.oci.tar import temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
 from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade

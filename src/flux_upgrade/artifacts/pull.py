@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from flux_upgrade.model.errors import NothingFound, Overtaken, Unreadable, UsageError
 from flux_upgrade.model.oci.layer import Layer, inflate
@@ -12,6 +12,7 @@ from flux_upgrade.model.oci.manifest import ImageManifest, StoredManifest, parse
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.oci.tar import TarEntry, temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.gotk_components.pin import InstallationFinder
 from flux_upgrade.pins.pin import Pin
 from flux_upgrade.pins.regenerate import Regenerator

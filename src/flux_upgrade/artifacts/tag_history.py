@@ -6,7 +6,7 @@ The tag ``….before-…``, or the annotation `flux-upgrade.previous`, leads fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from flux_upgrade.artifacts.pull import yaml_files
 from flux_upgrade.impact.stored_versions.refused import installed_crds
@@ -18,6 +18,7 @@ from flux_upgrade.model.oci.manifest import PREVIOUS, StoredManifest, parse
 from flux_upgrade.model.oci.tar import temporary_file_errors
 from flux_upgrade.model.ports import ArtifactRegistry
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 
 _MOST = 100  # Artifacts that are read; a tag that gets each release of Flux has about twenty a year
 _SHOWN = len("sha256:") + 12  # Characters of a digest

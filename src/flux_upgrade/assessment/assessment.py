@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.config.config import Known
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
@@ -13,6 +11,7 @@ from flux_upgrade.impact.kubernetes_versions import UNDECLARED, Fit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.impact.overlay.result import LeftOut, Overlay
 from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import posixpath
 import re
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.scan import is_yaml
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.yaml_places import readable
 

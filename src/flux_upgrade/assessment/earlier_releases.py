@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import Config, Governance, is_scanned
@@ -18,6 +18,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import ReleaseNotFound, Unreadable
 from flux_upgrade.model.file_history import FileHistory, FileRevisions, FollowedFiles, Mentions
 from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover

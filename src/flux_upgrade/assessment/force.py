@@ -11,7 +11,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from flux_upgrade.assessment import uninstalling
 from flux_upgrade.assessment.assessment import Forced
@@ -23,6 +22,7 @@ from flux_upgrade.kustomize.kustomization import named_in
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, is_below, repository_path
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object
 

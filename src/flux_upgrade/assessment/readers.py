@@ -9,12 +9,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from flux_upgrade.assessment.running import UnverifiedInstallation, home_of, running
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.coverage import Coverage
@@ -26,6 +25,7 @@ from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import FluxUpgradeError, Unread, Unreadable
 from flux_upgrade.model.text import first_few, is_below
 from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.discover import discover, looked_at
 from flux_upgrade.pins.pin import Pin, Role

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.manifests.crds import Crd, ReleaseApis, crds_of
@@ -20,6 +19,7 @@ from flux_upgrade.manifests.documents import Manifest, parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.pin import Pin, Role
 

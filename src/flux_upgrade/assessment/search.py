@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.assessment.coverage import Coverage, manifests_in
 from flux_upgrade.assessment.running import Running, suited
@@ -20,6 +20,7 @@ from flux_upgrade.impact.migrate.migrate import migrate
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unread, Unreadable
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
 from flux_upgrade.snapshot.snapshot import Snapshot
 

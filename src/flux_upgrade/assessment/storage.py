@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from flux_upgrade.assessment.earlier_releases import EarlierRelease, earlier_releases
 from flux_upgrade.assessment.evidence import Evidence, Transition, crd_list
@@ -29,6 +28,7 @@ from flux_upgrade.impact.stored_versions.refused import (
 from flux_upgrade.model.errors import FluxUpgradeError, ReleaseNotFound
 from flux_upgrade.model.file_history import FileRevisions
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.discover import pin_in
 from flux_upgrade.pins.own_artifact import pin as own_artifact

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from flux_upgrade.impact.api_uses.prefilter import Prefilter, overlapping
 from flux_upgrade.impact.api_uses.scan import DOCUMENTS, find, may_be_cut
 from flux_upgrade.impact.migrate.result import Migrated
@@ -12,6 +10,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import decoded
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _HINT = "split the file, or add it to `ignore` in the config file"

@@ -17,13 +17,13 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Callable
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap import secrets
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.manifests.options import refuse
 from flux_upgrade.model.hosting import AppCredentials, DeployKey, Hosting, KeyPair, Secret
+from flux_upgrade.model.values import NamedTuple
 
 _PEM = re.compile(
     r"-----BEGIN (?P<kind>(?:RSA )?PRIVATE KEY)-----\s+(?P<body>[A-Za-z0-9+/=\s]+)-----END (?P=kind)-----"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap import options as names
 from flux_upgrade.bootstrap import secrets
@@ -13,6 +12,7 @@ from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Source
 from flux_upgrade.bootstrap.secrets import SecretPlace
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import DeployKey, KeyPair, Secret
+from flux_upgrade.model.values import NamedTuple
 
 
 class _AccessState(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap import pull_request_text as text
 from flux_upgrade.bootstrap.files import FileChange
@@ -17,6 +16,7 @@ from flux_upgrade.model.errors import FluxUpgradeError, ForgeUnavailable, Overta
 from flux_upgrade.model.files import Worktree
 from flux_upgrade.model.forge import Branch, Extras, PullState, Question, Repository
 from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.proposal import Action, ProposalContext
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.feedback import state_of

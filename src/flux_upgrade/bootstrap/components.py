@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap.options import BootstrapOptions
 from flux_upgrade.manifests.images import other_distribution
 from flux_upgrade.manifests.options import InstallOptions, spell, validate
 from flux_upgrade.model.errors import EditConflict, FluxUpgradeError, Unverified, UsageError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.gotk_components import pin
 from flux_upgrade.pins.regenerate import Regenerator

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -26,6 +25,7 @@ from flux_upgrade.config.values import read_mapping
 from flux_upgrade.config.yaml_text import YamlText, is_text, kind, quoted
 from flux_upgrade.manifests.options import COMPONENTS, PATTERNS
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 
 _NULL = "tag:yaml.org,2002:null"
 _BOOL = "tag:yaml.org,2002:bool"

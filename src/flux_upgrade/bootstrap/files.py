@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap import kustomization, sync
 from flux_upgrade.bootstrap.components import FlagChange, ManifestPlan, RenderedComponents
 from flux_upgrade.bootstrap.options import COMPONENTS_FILE, KUSTOMIZATION_FILE, SYNC_FILE, BootstrapOptions
 from flux_upgrade.model.errors import AlreadyBootstrapped, EditConflict, Unreadable
 from flux_upgrade.model.text import is_below, repository_path
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.gotk_components.pin import is_placeholder
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import Object

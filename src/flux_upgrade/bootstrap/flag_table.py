@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, EXTRA_COMPONENTS, LOG_LEVELS
+from flux_upgrade.model.values import NamedTuple
 
 
 class FlagKind(StrEnum):

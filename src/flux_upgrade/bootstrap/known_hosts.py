@@ -7,10 +7,10 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.patterns import fits
+from flux_upgrade.model.values import NamedTuple
 
 _URL = re.compile(r"ssh://(?:[^/@]*@)?(?P<host>\[[^\]]+\]|[^/:@]+)(?::(?P<port>[0-9]+))?(?:/|$)")
 # RFC 4253, section 6.6: a length of four bytes comes first, and is a small one.

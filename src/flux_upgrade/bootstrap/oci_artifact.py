@@ -11,7 +11,6 @@ import posixpath
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import NamedTuple
 
 from flux_upgrade.artifacts.pull import Pulled
 from flux_upgrade.bootstrap.components import ManifestPlan, RenderedComponents
@@ -33,6 +32,7 @@ from flux_upgrade.model.oci.manifest import (
 from flux_upgrade.model.oci.packing import Packed, is_packable, pack
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.oci.tar import EntryType
+from flux_upgrade.model.values import NamedTuple
 
 CREATED = datetime(1970, 1, 1, tzinfo=UTC)  # fluxcd/flux2 `cmd/flux/push_artifact.go`, `--reproducible`
 _HEX = 12

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from typing import NamedTuple
 
 from flux_upgrade.artifacts.older_crds import require_stored
 from flux_upgrade.artifacts.promote import keep, move, note
@@ -32,6 +31,7 @@ from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.oci.packing import pack
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
 
 
 class OciPlan(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.bootstrap.options import KUSTOMIZATION_FILE, BootstrapOptions, OciOptions
@@ -24,6 +23,7 @@ from flux_upgrade.model.oci import SCHEME, reference
 from flux_upgrade.model.oci.packing import is_packable
 from flux_upgrade.model.oci.reference import Address, parse_address
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
 COMPONENTS = "flux-components"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import posixpath
 import re
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.manifests.options import InstallOptions
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.values import NamedTuple
 
 # The files that `flux bootstrap` writes into the folder of a cluster.
 COMPONENTS_FILE = "gotk-components.yaml"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap.access import Access
 from flux_upgrade.bootstrap.addresses import url_of
@@ -12,6 +11,7 @@ from flux_upgrade.bootstrap.files import FileChange, FilesPlan
 from flux_upgrade.bootstrap.options import COMPONENTS_FILE, BootstrapOptions
 from flux_upgrade.bootstrap.request import BootstrapCluster
 from flux_upgrade.clusters.groups import branch_name, slug_of
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 SUBJECT = "bootstrap"

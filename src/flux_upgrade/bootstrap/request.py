@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap import addresses
 from flux_upgrade.bootstrap.flag_table import FLAGS
@@ -14,6 +13,7 @@ from flux_upgrade.config.config import BootstrapConfig, FlagValue
 from flux_upgrade.config.environment import BootstrapSecrets
 from flux_upgrade.manifests.options import nearest, spell
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 
 _HINT = "see the values of each flag in `flux-upgrade bootstrap --help`"
 _OF_REMOTE = "add --url, which is the address of the remote origin by default; "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.flag_table import ELSEWHERE, FLAGS, Flag, FlagUse
@@ -13,6 +12,7 @@ from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider, Sou
 from flux_upgrade.manifests.options import nearest, refuse, validate
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import is_below, repository_path
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 _REQUIRED = ("source-controller", "kustomize-controller")

@@ -11,9 +11,9 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.model.text import is_below, repository_path
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS
 from flux_upgrade.snapshot.snapshot import Snapshot

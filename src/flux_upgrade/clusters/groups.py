@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member, clusters_of
 from flux_upgrade.config.config import Config, Group, slug
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.pins.formats.ranges import allows
 from flux_upgrade.pins.pin import Pin, PinState, Role

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.config.config import Config, Known, match
 from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Role
 
 

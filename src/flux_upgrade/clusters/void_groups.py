@@ -6,12 +6,12 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.config.config import Config, Group, match
 from flux_upgrade.model.markdown import visible
 from flux_upgrade.model.text import first_few
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.discover import may_pin
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.snapshot.snapshot import Snapshot

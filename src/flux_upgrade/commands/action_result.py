@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.action.job_summary import summary
 from flux_upgrade.action.report import RunFacts, outputs, run_value
@@ -13,6 +13,7 @@ from flux_upgrade.cli.options import RollbackOptions, UpgradeOptions
 from flux_upgrade.commands.sink import Applied
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.planning.proposal import Round
 from flux_upgrade.report.pull_requests import all_plans

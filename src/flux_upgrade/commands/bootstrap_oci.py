@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import combinations
-from typing import NamedTuple
 
 from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.adapters.local.worktree import Spool
@@ -44,6 +43,7 @@ from flux_upgrade.commands.wiring import (
 from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory
 from flux_upgrade.model.errors import UsageError, known
 from flux_upgrade.model.ports import ArtifactRegistry
+from flux_upgrade.model.values import NamedTuple
 
 
 class _Ready(NamedTuple):

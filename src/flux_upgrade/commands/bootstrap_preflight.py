@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from typing import NamedTuple
 
 from flux_upgrade.adapters.local.ssh_keys import generate
 from flux_upgrade.bootstrap import workflow_file
@@ -21,6 +20,7 @@ from flux_upgrade.commands.wiring_bootstrap import BootstrapInventory, build_hos
 from flux_upgrade.model.errors import ForbiddenByForge, RepositoryUnfit, UsageError
 from flux_upgrade.model.files import Remote
 from flux_upgrade.model.hosting import HostedRepository, Hosting
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.snapshot import Snapshot, in_memory
 
 

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.recording import NoArtifacts, NoCharts, NoReleases
@@ -25,6 +24,7 @@ from flux_upgrade.config.reader import lines_of_groups, load
 from flux_upgrade.model.errors import InvalidConfig
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.discover import discover
 from flux_upgrade.pins.pin import Role

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from flux_upgrade.action.runner import SUMMARY_LIMIT
 from flux_upgrade.adapters.local.files import Directory
@@ -20,6 +19,7 @@ from flux_upgrade.fleet.json_page import json_page
 from flux_upgrade.fleet.markdown_page import markdown_page
 from flux_upgrade.model.errors import FluxUpgradeError, NoReport, UsageError
 from flux_upgrade.model.text import first_few
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _HINT = "see docs/how-to/many-repositories.md for how reports are made and uploaded"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.local.worktree import Spool
@@ -45,6 +44,7 @@ from flux_upgrade.model.errors import NothingFound, UsageError
 from flux_upgrade.model.oci import reference
 from flux_upgrade.model.oci.reference import Address
 from flux_upgrade.model.ports import Releases
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.own_artifact import pin
 from flux_upgrade.pins.own_artifact.artifact_reference import ArtifactReference
 from flux_upgrade.planning.approvals import for_tag, resolved

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.values import NamedTuple
 
 
 class Applied(NamedTuple):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import CheckoutLocation
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS, url_of
@@ -16,6 +15,7 @@ from flux_upgrade.commands.wiring_repository import build_github
 from flux_upgrade.commands.wiring_servers import servers_of, where
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.commands.wiring import build_checkout, build_client, build_timing
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.file_history import FileHistory, FollowedFiles
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import UntrustedConfig
 from flux_upgrade.model.text import enumeration
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import Ring
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.schedule import Schedule

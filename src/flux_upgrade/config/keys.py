@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from flux_upgrade.config.config import ALL, Migrate, problem
 from flux_upgrade.config.shared_values import ANY, LONGER, LOWER, RESTRICTING, Shared, from_strict_to_loose, only
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind, OnFailure
 from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.schedule import cron_problem, timezone_problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -12,6 +12,7 @@ from flux_upgrade.config.keys import SHARED, Key, MappingShape
 from flux_upgrade.config.values import read, read_mapping
 from flux_upgrade.config.yaml_text import YamlText, quoted
 from flux_upgrade.model.errors import InvalidConfig, SharedConfigUnusable
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.policy import MaxBump, Policy
 
 _MAPS = ("cool-down", "flags", "limits")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
+
+from flux_upgrade.model.values import NamedTuple
 
 
 class Shared(NamedTuple):

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import NamedTuple
 
 from flux_upgrade.fleet.fields import NotAReport
 from flux_upgrade.fleet.read_report import Report, read_report
 from flux_upgrade.fleet.rows import Cluster, Row, Since, State, in_order
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 _MOST_BARS = 12

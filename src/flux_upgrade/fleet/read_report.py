@@ -10,10 +10,10 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import NamedTuple
 
 from flux_upgrade.fleet.fields import NotAReport, Object, address, flag, mapping, moment, number, objects, text, texts
 from flux_upgrade.fleet.rows import Cluster, Row, Since, State
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import is_tag
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report import report_schema

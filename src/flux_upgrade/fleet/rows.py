@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum
-from typing import NamedTuple
+
+from flux_upgrade.model.values import NamedTuple
 
 
 class State(Enum):

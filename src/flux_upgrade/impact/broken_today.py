@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
@@ -15,6 +14,7 @@ from flux_upgrade.impact.migrate.rules import rule_of
 from flux_upgrade.impact.migrate.schema import Schema, dotted, unknown
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
 
 Schemas = Callable[[str, str, str], Schema | None]
 _CERTAIN = (Reason.NEEDS_HAND, Reason.NO_BRIDGE, Reason.UNKNOWN_KIND)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.overlay.result import TurnedOff
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 

@@ -8,9 +8,9 @@ disagree: what the code refuses is an error, what was not tested is a warning.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 Minor = tuple[int, int]

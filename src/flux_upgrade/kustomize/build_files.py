@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -20,6 +20,7 @@ from flux_upgrade.kustomize import kustomization
 from flux_upgrade.kustomize.errors import CannotTell
 from flux_upgrade.kustomize.kustomization import MOST_ENTRIES, TAKES_IN, Kustomization, entries_in, is_remote, named_in
 from flux_upgrade.model.text import decoded
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.kustomize.errors import CannotBuild
+from flux_upgrade.model.values import NamedTuple
 
 _INDEX = re.compile(r"[+-]?\d{1,9}")
 _NOTHING: Any = object()

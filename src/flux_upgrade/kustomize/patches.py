@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.kustomize import json_patch, strategic
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
@@ -15,6 +15,7 @@ from flux_upgrade.kustomize.selectors import Selector
 from flux_upgrade.manifests.nodes import MappingNode, Node, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, objects
 
 _MARK = "internal.config.kubernetes.io/previousNames"

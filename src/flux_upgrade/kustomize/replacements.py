@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Id, Item, Items, StepResult, Touch, each_of, mapping, put
 from flux_upgrade.kustomize.selectors import Selector, exact, refers_to
 from flux_upgrade.model.patterns import BadPattern, search
+from flux_upgrade.model.values import NamedTuple
 
 NAME = "metadata.name"
 _STEP = re.compile(r"\[([^\[\]]*)\]|((?:\\.|[^.\[\]\\])+)|\.")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
 from flux_upgrade.kustomize.items import Id, Item, Items
 from flux_upgrade.model.patterns import BadPattern, is_whole
+from flux_upgrade.model.values import NamedTuple
 
 _FIELDS = ("group", "version", "kind", "namespace", "name")
 _REQUIREMENT = re.compile(

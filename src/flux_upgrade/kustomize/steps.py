@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.kustomize import patches
 from flux_upgrade.kustomize.errors import CannotBuild, CannotTell
@@ -19,6 +19,7 @@ from flux_upgrade.kustomize.transformers import Images, Marks, affixed, in_names
 from flux_upgrade.manifests.nodes import SequenceNode, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
+from flux_upgrade.model.values import NamedTuple
 
 _NOT_EVALUATED = ("transformers", "validators", "configurations", "openapi", "generators", "helmCharts")
 """What these do is not worked out here."""

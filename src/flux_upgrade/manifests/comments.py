@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.manifests.residue import Path, children
+from flux_upgrade.model.values import NamedTuple
 
 _HASH = re.compile(r"(?:^|(?<=[ \t]))#", re.MULTILINE)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
 _CONTROLPLANE = "ghcr.io/controlplaneio-fluxcd"

@@ -22,24 +22,22 @@ LOG_LEVELS = ("debug", "info", "error")
 _REST = r"[^\s\x27\x22\\#]*"
 _INNER = r"[^\s\x27\x22\\#{}()]+"
 _VARIABLE = rf"{_REST}(?:\$\{{{_INNER}\}}|\$\({_INNER}\)|\{{\{{{_INNER}\}}\}}){_REST}"
-_DNS_LABEL = re.compile(rf"[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?|{_VARIABLE}")
+_DNS_LABEL = rf"[a-z0-9]([-a-z0-9]{{0,61}}[a-z0-9])?|{_VARIABLE}"
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*"
-_SECRET = re.compile(rf"(?!.*[A-Z]){_NAME}|{_VARIABLE}")
-_DOMAIN = re.compile(rf"{_NAME}\.?|{_VARIABLE}")  # Flux adds a dot of its own, and keeps one that is there
-_REGISTRY = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._:/-]*|{_VARIABLE}")
-_TOLERATION_KEY = re.compile(
-    rf"([A-Za-z0-9.-]{{1,253}}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?|\*|{_VARIABLE}"
-)
+_SECRET = rf"(?!.*[A-Z]){_NAME}|{_VARIABLE}"
+_DOMAIN = rf"{_NAME}\.?|{_VARIABLE}"  # Flux adds a dot of its own, and keeps one that is there
+_REGISTRY = rf"[A-Za-z0-9][A-Za-z0-9._:/-]*|{_VARIABLE}"
+_TOLERATION_KEY = rf"([A-Za-z0-9.-]{{1,253}}/)?[A-Za-z0-9]([A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?|\*|{_VARIABLE}"
 PATTERNS = {
-    "registry": _REGISTRY.pattern,
-    "image-pull-secret": _SECRET.pattern,
-    "cluster-domain": _DOMAIN.pattern,
-    "toleration-keys": _TOLERATION_KEY.pattern,
+    "registry": _REGISTRY,
+    "image-pull-secret": _SECRET,
+    "cluster-domain": _DOMAIN,
+    "toleration-keys": _TOLERATION_KEY,
 }
 """Flag → the form of its text (of each, where it takes a list), for a schema; ``validate`` knows more."""
 # What the YAML 1.1 core of Flux's templates reads as something else than a
 # string: booleans, null, numbers in four bases, floats, dates.
-_NOT_A_STRING = re.compile(
+_NOT_A_STRING = (
     r"[yYnN]|[yY]es|YES|[nN]o|NO|[oO]n|ON|[oO]ff|OFF|[tT]rue|TRUE|[fF]alse|FALSE|[nN]ull|NULL"
     r"|[-+]?[0-9][0-9_]*|0x[0-9a-fA-F_]+|0o?[0-7_]+|0b[01_]+"
     r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
@@ -48,12 +46,12 @@ _A_TYPO = 0.75
 """How alike two words are, of which one is the other with a slip: `minro` and `minor` are, at 0.8, and
 `completion` and `action` are not, at 0.62."""
 # What a template engine or Flux's own post-build substitution leaves in the place of a flag.
-_RECOVERED = re.compile(r"[^\s\x27\x22\\#]+")
+_RECOVERED = r"[^\s\x27\x22\\#]+"
 
 
 def ambiguous(value: str) -> bool:
     """Whether YAML reads the unquoted ``value`` as something other than a string."""
-    return _NOT_A_STRING.fullmatch(value) is not None
+    return re.fullmatch(_NOT_A_STRING, value) is not None
 
 
 class InstallOptions(NamedTuple):
@@ -147,14 +145,14 @@ def validate(options: InstallOptions, known_components: Iterable[str] = COMPONEN
             f"--log-level '{options.log_level}' is not one of {', '.join(LOG_LEVELS)}"
             + nearest(options.log_level, LOG_LEVELS)
         )
-    if options.registry and ("://" in options.registry or not _REGISTRY.fullmatch(options.registry)):
+    if options.registry and ("://" in options.registry or not re.fullmatch(_REGISTRY, options.registry)):
         problems.append(f"--registry '{options.registry}' is not the start of an image name like ghcr.io/fluxcd")
-    if not _DOMAIN.fullmatch(options.cluster_domain):
+    if not re.fullmatch(_DOMAIN, options.cluster_domain):
         problems.append(f"--cluster-domain '{options.cluster_domain}' is not a DNS name like cluster.local")
     problems += [
         f"--toleration-keys: '{key}' is not a key that a taint can have"
         for key in options.toleration_keys
-        if not _TOLERATION_KEY.fullmatch(key)
+        if not re.fullmatch(_TOLERATION_KEY, key)
     ]
     refuse(problems, "see the values of each flag in `flux-upgrade render --help`")
 
@@ -179,7 +177,7 @@ def validate_recovered(options: InstallOptions, known_components: Iterable[str])
         options.cluster_domain,
         *options.toleration_keys,
     )
-    problems = [f"'{value}' is not a value of a flag" for value in values if not _RECOVERED.fullmatch(value)]
+    problems = [f"'{value}' is not a value of a flag" for value in values if not re.fullmatch(_RECOVERED, value)]
     problems += [f"YAML reads '{value}' as something other than a string" for value in unquoted if ambiguous(value)]
     problems += _component_problems(options.components, tuple(known_components))
     refuse(problems, "compare the flags with the file")
@@ -192,12 +190,12 @@ def validate_components(components: tuple[str, ...], known: Iterable[str]) -> No
 
 def _name_problems(options: InstallOptions) -> Iterable[str]:
     name = options.namespace
-    if not _DNS_LABEL.fullmatch(name):
+    if not re.fullmatch(_DNS_LABEL, name):
         yield f"--namespace '{name}' is not a DNS label (a-z, 0-9 and '-', at most 63 characters)"
     elif ambiguous(name):
         yield f"--namespace '{name}' is not a string in YAML; use another name"
     secret = options.image_pull_secret
-    if secret and (not _SECRET.fullmatch(secret) or ambiguous(secret)):
+    if secret and (not re.fullmatch(_SECRET, secret) or ambiguous(secret)):
         yield f"--image-pull-secret '{secret}' is not a DNS name that YAML reads as a string"
 
 

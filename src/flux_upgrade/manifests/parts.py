@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.manifests.documents import Document, Manifest, ObjectKey, header_of, parse
 from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
 
 _SEPARATOR = "---\n"
 

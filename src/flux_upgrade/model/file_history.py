@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 
 _SHA1_DIGITS = 40
 

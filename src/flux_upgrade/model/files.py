@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from flux_upgrade.model.errors import CheckoutDiffers, Unread, Unreadable
+from flux_upgrade.model.values import NamedTuple
 
 
 class Listing(NamedTuple):

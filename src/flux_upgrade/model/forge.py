@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.model.file_history import blob_id
+from flux_upgrade.model.values import NamedTuple
 
 
 class PullState(StrEnum):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from flux_upgrade.model.values import NamedTuple
 
 
 class NewRepository(NamedTuple):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.hosting import Secret
+from flux_upgrade.model.values import NamedTuple
 
 Object = Mapping[str, Any]  # An object as JSON has it: `apiVersion`, `kind`, `metadata` and the rest
 

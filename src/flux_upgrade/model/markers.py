@@ -12,9 +12,10 @@ import hashlib
 import json
 import re
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.model.text import json_of
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False

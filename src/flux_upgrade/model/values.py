@@ -1,7 +1,8 @@
-"""``typing.NamedTuple``, without the import of ``typing``.
+"""``typing.NamedTuple``, without the import of ``typing`` and its check of each annotation.
 
-That import is more than a tenth of what ``render`` takes as a whole process: 91 ms with it, 78 ms without
-(the least of 15 runs in turn, all components of v2.9.4).
+The import is more than a tenth of what ``render`` takes as a whole process: 91 ms with it, 78 ms without
+(the least of 15 runs in turn, all components of v2.9.4). The checks are more than half of what a class takes:
+300 µs with them, 130 µs without, and a run of the Action makes 170 classes.
 Type checkers see the real one; at run time ``collections.namedtuple`` makes the
 class, from the annotations, which must be strings (PEP 563).
 """

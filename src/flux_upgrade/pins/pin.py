@@ -6,11 +6,11 @@ That is a place in a file, or a vendored manifest as a whole.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.manifests.parts import Part
 from flux_upgrade.manifests.proof import Proof, Verdict
 from flux_upgrade.model.text import TextEdit
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.snapshot.file import File

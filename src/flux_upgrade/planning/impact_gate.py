@@ -6,12 +6,12 @@ What one step cannot reach goes step by step: the assessment gives the path, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.config.config import Migrate
 from flux_upgrade.model.unknown import known_or
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import Pin, PinChange, Role
 from flux_upgrade.planning.impact_holds import accepts_breaks, closed_migration, held_by, is_back, moved_elsewhere

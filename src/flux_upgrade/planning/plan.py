@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import islice
-from typing import NamedTuple
 
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Governance
 from flux_upgrade.manifests.parts import split
 from flux_upgrade.model.text import TextEdit, edited
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import ManifestChange, Pin, PinChange, Role
 from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, Hold

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
 
 from flux_upgrade.assessment.evidence import Evidence, broken_today
 from flux_upgrade.clusters.clusters import Cluster, Member
@@ -14,6 +13,7 @@ from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.ownership.ownership import Ownership
 from flux_upgrade.config.config import Config, Migrate
 from flux_upgrade.model.errors import ImplausibleRelease, Unexpected, Unreadable, known
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.planning.approvals import split, versions_in

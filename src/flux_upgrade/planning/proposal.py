@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.config.config import Group
 from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.forge import PullRequest, PullState, Repository
 from flux_upgrade.model.markers import MarkerState, WayBack, ring_entry
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 from flux_upgrade.pins.pin import PinState, Role
 from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from flux_upgrade.manifests.carry import with_images
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.errors import FluxUpgradeError, HostNotAllowed, Unreadable, UntrustedArchive
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import ManifestChange
 from flux_upgrade.policy.decision import Hold

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from flux_upgrade.model.errors import FluxUpgradeError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.planner import Inventory
 
 

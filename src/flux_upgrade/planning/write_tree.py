@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import FluxUpgradeError, known
 from flux_upgrade.model.exit_code import ExitCode
 from flux_upgrade.model.files import Worktree
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum, StrEnum, auto
-from typing import NamedTuple, Self
+from typing import Self
 
 from flux_upgrade.model import errors
+from flux_upgrade.model.values import NamedTuple
 
 
 class OpenPullRequest(Enum):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Release, Version, is_tag
 from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.model import patterns
 from flux_upgrade.model.forge import BaseCommit, CommitStatus
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import HealthStatus
 

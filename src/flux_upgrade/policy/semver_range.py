@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 HINT = "write it like 2.x, ~2.8, ^2.6, >=2.6 <2.9, !=2.7.0 or 2.6 - 2.8; a space or comma means AND, || means OR"

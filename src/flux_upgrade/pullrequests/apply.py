@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from flux_upgrade.clusters.groups import branch_name, branches_of, is_chosen, is_seen_to
 from flux_upgrade.model import markers
@@ -11,6 +10,7 @@ from flux_upgrade.model.errors import CheckoutDiffers, FluxUpgradeError, known
 from flux_upgrade.model.forge import Question, Repository
 from flux_upgrade.model.ports import Forge
 from flux_upgrade.model.text import is_utf8
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory, plan_update_groups, unused_approvals
 from flux_upgrade.planning.proposal import Action, DashboardResult, Result, Round, RunDetails

@@ -6,10 +6,10 @@ GitHub turns it off for a draft. Whoever turns off what we turned on has decided
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from flux_upgrade.model.forge import Extras, PullRequest
 from flux_upgrade.model.markers import AUTO_MERGE, AUTO_MERGE_OFF
+from flux_upgrade.model.values import NamedTuple
 
 _RECORDS = (AUTO_MERGE, AUTO_MERGE_OFF)
 

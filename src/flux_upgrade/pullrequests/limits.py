@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from flux_upgrade.config.config import Limits
 from flux_upgrade.model.errors import ForgeUnavailable, LimitReached
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.ports import Forge
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import OF_CLUSTERS
 from flux_upgrade.clusters.groups import branch_name, drift_of, is_seen_to
@@ -12,6 +11,7 @@ from flux_upgrade.config.config import Config
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Branch, Question, Repository
 from flux_upgrade.model.markers import MarkerState
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.pin import PinState
 from flux_upgrade.planning.approvals import versions_in

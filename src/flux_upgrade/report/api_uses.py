@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.coverage import Coverage
@@ -17,6 +17,7 @@ from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.report.finding_kinds import hits
 from flux_upgrade.report.findings import Finding, by_change, hit_value, use_value

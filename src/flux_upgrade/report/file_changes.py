@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from flux_upgrade.model.text import capped, decoded, printable
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 from flux_upgrade.report.wording import located
 

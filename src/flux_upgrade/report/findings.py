@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.impact import Harm, Hit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.impact_phrases import Style, in_order, is_broken_already, sentences

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.diff.changes import CrdChange
@@ -11,6 +10,7 @@ from flux_upgrade.impact.impact import Detour, Indication, Managed, PastRelease,
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import code, counted, prose
 from flux_upgrade.model.text import capitalized, enumeration
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 
 TYPE_CHECKING = False

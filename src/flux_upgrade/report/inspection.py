@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.graph.graph import ClusterGraph
@@ -13,6 +13,7 @@ from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import printable_lines
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.report.graph import graph_value
 from flux_upgrade.report.plans import drift_lines, drift_value

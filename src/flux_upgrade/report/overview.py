@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.report.overview_rows import Remark, Row, Stage, State, Step, is_left, rows_of, with_outcome
 from flux_upgrade.report.plans import drift

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin, PinState
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.config.environment import Terminal
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.text import capped, first_few, printable
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.approvals import split
 from flux_upgrade.report.overview import Overview
 from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step

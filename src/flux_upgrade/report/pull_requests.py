@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few, printable_lines
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.report.plans import NO_FLUX, NOTHING_TO_UPGRADE, plans_text

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import capped, excerpts, one_line
+from flux_upgrade.model.values import NamedTuple
 
 _KEYS = {
     "back_to": "back-to",

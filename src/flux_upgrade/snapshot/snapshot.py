@@ -6,11 +6,11 @@ import posixpath
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.files import FilesInMemory, FileSource, Listing
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.file import File, Parsed
 from flux_upgrade.snapshot.kustomize_files import NAMES, is_kustomization, patches_in
 from flux_upgrade.snapshot.yaml_places import Object

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from flux_upgrade.adapters.git import differences, foreign
 from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
@@ -15,6 +15,7 @@ from flux_upgrade.adapters.local.files import MAX_FILE, read_if_readable
 from flux_upgrade.model.errors import CheckoutDiffers, ForeignCheckout, UsageError
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 
 _MAX_LINE = 4096
 _FOREIGN = "another user owns the checkout: run `git config --global --add safe.directory {root}` if you trust it"

@@ -6,11 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 Settings = tuple[tuple[str, str], ...]  # Keys of Git's configuration, with their values; a key may stand there again
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import NamedTuple
 
 from flux_upgrade.adapters.git.checkout import Checkout
 from flux_upgrade.adapters.git.git_command import rfc3339
 from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.file_history import FileHistory, FileRevision, FileRevisions, Mentions
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 
 NO_COMMIT = "it is not in a Git checkout, or has no commit yet"
 DEEPER = "set `fetch-depth: 0` of actions/checkout, or run `git fetch --unshallow`"

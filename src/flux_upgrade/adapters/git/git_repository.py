@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from flux_upgrade.adapters.git import push_answer, remotes
 from flux_upgrade.adapters.git.git_command import GitCommand, GitResult, Settings
@@ -20,6 +19,7 @@ from flux_upgrade.adapters.local.files import MAX_FILE, read_regular
 from flux_upgrade.model.errors import ForgeUnavailable, Overtaken
 from flux_upgrade.model.forge import BaseFile, Commit
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 DEPTH = 50  # commits of each branch that are fetched where the checkout lends nothing
 _SHA256_DIGITS = 64

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.adapters.github import branch_rules
 from flux_upgrade.model.forge import Question
 from flux_upgrade.model.markers import DASHBOARD, PENDING, PROOF
+from flux_upgrade.model.values import NamedTuple
 
 MAX_BRANCHES = 50  # of one query: more of them would come near GitHub's limits of cost and time
 _PATHS = 2  # for each branch of it

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.adapters.http import failures
 from flux_upgrade.adapters.http.failures import RateLimited
@@ -24,6 +24,7 @@ from flux_upgrade.model.errors import (
     SourceUnavailable,
 )
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _LATER = "run flux-upgrade again: it continues where this run ended"
 _NETWORK = f"check the network, the proxy, the API's URL and the CA file; {_LATER}"

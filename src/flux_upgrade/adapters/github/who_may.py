@@ -8,11 +8,11 @@ the body of the pull request, and counts as long as only users who may write hav
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from flux_upgrade.adapters.github.query import Json
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Answers
+from flux_upgrade.model.values import NamedTuple
 
 MayWrite = Callable[[str], bool | None]
 """Login → whether the user may write to the repository; None if GitHub does not tell."""

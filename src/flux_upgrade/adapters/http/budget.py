@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.timing import LostTime
+from flux_upgrade.model.values import NamedTuple
 
 
 class Budget(NamedTuple):

@@ -10,9 +10,9 @@ import json
 import os
 from contextlib import suppress
 from hashlib import sha256
-from typing import NamedTuple
 
 from flux_upgrade.adapters.local.files import read_regular
+from flux_upgrade.model.values import NamedTuple
 
 _MAX_ENTRY = 64 * 1024 * 1024
 

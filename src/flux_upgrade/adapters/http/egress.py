@@ -12,7 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any, NamedTuple
+from typing import Any
 
 from requests.utils import select_proxy
 
@@ -21,6 +21,7 @@ from flux_upgrade.adapters.http.connections import Connection, TlsConnection, po
 from flux_upgrade.adapters.http.session import TrustingAdapter
 from flux_upgrade.model.errors import HostNotAllowed
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Iterable[str]]

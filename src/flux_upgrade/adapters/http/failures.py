@@ -10,12 +10,12 @@ import socket
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from flux_upgrade.adapters.http import origins
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 ATTEMPTS = 5
 _ATTEMPTS_TO_RESOLVE = 2  # A name that is unknown rarely becomes known within seconds

@@ -9,11 +9,11 @@ requests; it is imported when an address is parsed, not before.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.model.errors import ClusterUnavailable
 from flux_upgrade.model.text import one_line
 from flux_upgrade.model.timing import Timing
+from flux_upgrade.model.values import NamedTuple
 
 _LONGEST = 500
 _UNKNOWN, _FORBIDDEN = 401, 403

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 from flux_upgrade.adapters.kubernetes.api_server import ApiRequest, ApiServer
 from flux_upgrade.model.errors import ClusterUnavailable
 from flux_upgrade.model.kubernetes_objects import CRD, NAMESPACE, SECRET, Kind, Object, ObjectReference, part, reference
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 
 class Resource(NamedTuple):

@@ -11,11 +11,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import yaml
 
 from flux_upgrade.model.text import is_below
+from flux_upgrade.model.values import NamedTuple
 
 _NAMES = ("kustomization.yaml", "kustomization.yml", "kustomization")  # In lower case: some file systems ignore case
 _SYNC = "gotk-sync.yaml"

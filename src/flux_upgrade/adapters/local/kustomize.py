@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from flux_upgrade.adapters.local import programs
 from flux_upgrade.model.errors import ClusterUnfit
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "kustomize": ("build", "{folder}"),

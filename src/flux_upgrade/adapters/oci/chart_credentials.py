@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import yaml
@@ -19,6 +18,7 @@ from flux_upgrade.adapters.http import origins
 from flux_upgrade.adapters.local.files import read_regular
 from flux_upgrade.adapters.oci.registry_credentials import CredentialSource, RegistryCredential, same_host
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 _MAX_FILE = 1 << 20
 # What servers read in one way: no escape, no `;parameter`.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from flux_upgrade.adapters.http import archive, failures, origins
 from flux_upgrade.adapters.http.archive import MAX_COMPRESSED, parse_json, refused
@@ -19,6 +18,7 @@ from flux_upgrade.model.errors import SourceUnavailable
 from flux_upgrade.model.oci.manifest import MANIFEST_TYPE, StoredManifest
 from flux_upgrade.model.oci.reference import HOST, PATH, TAG
 from flux_upgrade.model.text import one_line
+from flux_upgrade.model.values import NamedTuple
 
 INDEX_TYPE = "application/vnd.oci.image.index.v1+json"
 _DOCKER_TYPES = (

@@ -10,7 +10,6 @@ import functools
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from flux_upgrade.adapters.http import archive
 from flux_upgrade.adapters.http.archive import read_single, refused
@@ -21,6 +20,7 @@ from flux_upgrade.adapters.oci.repository import PulledManifest, RegistryReposit
 from flux_upgrade.adapters.releases import directory
 from flux_upgrade.model.errors import SourceUnavailable, UntrustedArchive
 from flux_upgrade.model.oci.manifest import CONTENT_TYPE, CREATED, REVISION
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Release, ReleaseManifests, Version, is_tag
 
 _REMEDY = "use a registry that does, or a --release-source with <tag>/gotk-components.yaml"

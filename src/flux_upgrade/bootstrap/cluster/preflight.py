@@ -7,7 +7,6 @@ and besides: the flux-operator, a Flux of another namespace, and one that is new
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.bootstrap.cluster.wait import plain
 from flux_upgrade.impact.kubernetes_versions import Minor, minor_of, support
@@ -23,6 +22,7 @@ from flux_upgrade.model.kubernetes_objects import (
     ObjectReference,
     part,
 )
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
 _FLUX = ObjectReference(CRD, "", "gitrepositories.source.toolkit.fluxcd.io")

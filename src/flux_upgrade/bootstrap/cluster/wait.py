@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import ClusterUnavailable, NotReady
 from flux_upgrade.model.kubernetes_objects import (
@@ -23,6 +22,7 @@ from flux_upgrade.model.kubernetes_objects import (
 )
 from flux_upgrade.model.text import printable
 from flux_upgrade.model.timing import Timing
+from flux_upgrade.model.values import NamedTuple
 
 _LONGEST = 300
 _EVENTS = 3

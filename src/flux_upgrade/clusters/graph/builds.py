@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.clusters.graph.artifact_files import ArtifactFiles
 from flux_upgrade.clusters.graph.flux_objects import (
@@ -33,6 +33,7 @@ from flux_upgrade.kustomize.steps import FaultyEntry, steps
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION, part, parts
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import BrokenDocument, readable

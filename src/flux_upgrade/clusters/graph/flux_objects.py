@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION, part
 from flux_upgrade.model.text import repository_path
+from flux_upgrade.model.values import NamedTuple
 
 _FLUX = b".toolkit.fluxcd.io/"
 _RELEASE = ("helm.toolkit.fluxcd.io", "HelmRelease")

@@ -6,12 +6,12 @@ import posixpath
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, cached_property
-from typing import NamedTuple
 
 from flux_upgrade.clusters.graph.flux_objects import SOURCES, FluxSource, SourceKey, may_lead, source_of
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.substitution import unknown_in
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.clusters.graph.flux_objects import BuiltObject, SourceKey
 from flux_upgrade.config.config import Known, match
 from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 
 _NO_SOURCE = SourceKey("", "", "")
 _NO_ROOT = Unknown("no file of the repository tells where Flux begins to read for the cluster")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.clusters.graph.flux_objects import value_sources
 from flux_upgrade.clusters.graph.reads import ClusterReads, Reconciliation
@@ -18,6 +18,7 @@ from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.files import YAML
 from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.text import decoded
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.kustomize_files import NAMES
 from flux_upgrade.snapshot.passages import Passage
 from flux_upgrade.snapshot.snapshot import Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.clusters.graph.artifact_files import HOLE, ArtifactFiles
 from flux_upgrade.clusters.graph.builds import Build, Builds, PlacedItem, Trouble
@@ -30,6 +30,7 @@ from flux_upgrade.clusters.graph.substitute_values import SubstituteValues, data
 from flux_upgrade.clusters.graph.substitution import substituted_in, unknown_in, without_unknown
 from flux_upgrade.config.config import Known
 from flux_upgrade.model.text import is_below, repository_path
+from flux_upgrade.model.values import NamedTuple
 
 _MOST = 2_000  # Kustomizations of one cluster
 

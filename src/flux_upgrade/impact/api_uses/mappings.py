@@ -6,12 +6,12 @@ Recognized by its own keys and by the keys that lead to it; there is no list of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
 from flux_upgrade.impact.api_uses.mentions import ApiGroups, Subject, is_version
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.patterns import fits
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.yaml_places import Step, is_variable
 
 Path = tuple[Step, ...]

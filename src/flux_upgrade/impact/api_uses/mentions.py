@@ -6,7 +6,8 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
-from typing import NamedTuple
+
+from flux_upgrade.model.values import NamedTuple
 
 METRICS = re.compile("customResourceState", re.IGNORECASE)
 """A word of each configuration of kube-state-metrics, and of the values of charts that have one."""

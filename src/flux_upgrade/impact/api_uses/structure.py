@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxObject, UsePlace
 from flux_upgrade.impact.api_uses.mappings import (
@@ -21,6 +20,7 @@ from flux_upgrade.impact.api_uses.mappings import (
 from flux_upgrade.impact.api_uses.mentions import METRICS, ApiGroups, Mention, Subject, subject
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.passages import Passage
 from flux_upgrade.snapshot.yaml_places import Step, Value, YamlDocument, documents, documents_of
 

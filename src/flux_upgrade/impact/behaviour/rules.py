@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import FluxObject, UsePlace
 from flux_upgrade.impact.impact import Harm
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.snapshot.yaml_places import Step, Value, is_variable
 

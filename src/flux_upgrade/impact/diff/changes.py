@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.model.markdown import shortened, visible
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind
 
 TIGHTENED = ("removed", "required", "type", "default", "validation")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, ObjectChange, listed, quoted
 from flux_upgrade.impact.diff.objects import OtherShape, by_meaning, list_of, only, selector
 from flux_upgrade.manifests.documents import Document, ObjectKey
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind
 
 ANY_PORT, ANYWHERE = "any port", "anywhere"

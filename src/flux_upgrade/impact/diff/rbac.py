@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.impact.diff.changes import Changes, RuleChange
 from flux_upgrade.impact.diff.objects import OtherShape, by_meaning, list_of, only, selector, texts
 from flux_upgrade.manifests.documents import Document, ObjectKey
 from flux_upgrade.manifests.residue import Edit
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import ChangeKind
 
 _MOST = 100_000  # Permissions of one role; the largest of Kubernetes' own has a thousand or so

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace
 from flux_upgrade.impact.migrate.apis import Apis
@@ -14,6 +14,7 @@ from flux_upgrade.impact.migrate.schema import Fault, Schema, What, dotted, faul
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, child, compose, construct
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.yaml_places import readable
 
 

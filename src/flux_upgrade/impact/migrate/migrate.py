@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, FluxFile, FluxObject, UsePlace, encloses
 from flux_upgrade.impact.api_uses.scan import find
@@ -18,6 +17,7 @@ from flux_upgrade.impact.migrate.result import HARMLESS, NO_METRICS, Left, Migra
 from flux_upgrade.manifests.nodes import MappingNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import TextEdit, capitalized, edited
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.yaml_places import Object, documents_of
 
 _METADATA = "sops"

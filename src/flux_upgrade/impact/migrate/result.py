@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.model.text import TextEdit, edited
+from flux_upgrade.model.values import NamedTuple
 
 
 class Reason(StrEnum):

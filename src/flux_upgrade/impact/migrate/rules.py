@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from flux_upgrade.impact.migrate.field_edits import as_item, without
 from flux_upgrade.impact.migrate.patch_lists import merged
 from flux_upgrade.impact.migrate.schema import Path
 from flux_upgrade.model.text import TextEdit
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.yaml_places import Object
 
 _KUSTOMIZE_1_0 = "https://github.com/fluxcd/kustomize-controller/blob/v1.0.0-rc.1/CHANGELOG.md"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.model.patterns import BadPattern, search
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.yaml_places import is_variable
 
 Path = tuple[str | int, ...]

@@ -7,11 +7,12 @@ on the version that the controllers import (github.com/fluxcd/helm-controller ap
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.impact.overlay.judging import at
 from flux_upgrade.impact.overlay.result import LeftOut, OverlayFinding, OverlayVerdict
 from flux_upgrade.kustomize.items import Item, Items, Step
+from flux_upgrade.model.values import NamedTuple
 
 Served = tuple[str, str, str]
 """API group, kind and version."""

@@ -6,7 +6,6 @@ What is not in the repository is left out, and what may depend on it is not judg
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.impact.overlay.built_crds import CrdSide, Served, lacking, served_by
 from flux_upgrade.impact.overlay.judging import at, faulty, judge
@@ -17,6 +16,7 @@ from flux_upgrade.kustomize.items import Id, Item, Items, Step, StepResult, held
 from flux_upgrade.kustomize.kustomization import Kustomization, Location
 from flux_upgrade.kustomize.steps import FaultyEntry
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _DEEPEST = 20  # Kustomizations below each other

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.node_copies import represent
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode, construct, same
 from flux_upgrade.manifests.residue import Path, children, is_image, labelled, spelled
+from flux_upgrade.model.values import NamedTuple
 
 UNNAMED = "[{"  # How the label of an item without a name begins: it is all that the item holds
 _Named = Mapping[str, Node]

@@ -10,7 +10,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.clusters.graph.flux_objects import SourceKey, kustomization_of
 from flux_upgrade.impact.overlay.check import ONLY_LISTS, UNREADABLE
@@ -21,6 +21,7 @@ from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions
 from flux_upgrade.model.errors import Unreadable, UnsupportedRelease
 from flux_upgrade.model.kubernetes_objects import part
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.flux_manifests import registry_contents

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from flux_upgrade.impact.diff.changes import Changes
+from flux_upgrade.model.values import NamedTuple
 
 
 class OverlayVerdict(StrEnum):

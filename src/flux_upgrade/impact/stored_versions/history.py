@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.impact.impact import (
     EarlierTries,
@@ -29,6 +28,7 @@ from flux_upgrade.impact.impact import (
 from flux_upgrade.impact.stored_versions.refused import cli_for, refusals, release_of
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.file_history import FileRevision, FileRevisions, Mentions
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 
 _FEWEST_RETURNS = 3  # A person reverts once, and tries again

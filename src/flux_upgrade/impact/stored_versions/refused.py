@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import NamedTuple
 
 from flux_upgrade.impact.impact import PastRelease, Refused, Stored
 from flux_upgrade.manifests.crds import Crd, crds_of
@@ -23,6 +22,7 @@ from flux_upgrade.manifests.documents import parse
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.file_history import FileRevision, FileRevisions
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 
 _KIND = b"CustomResourceDefinition"

@@ -12,12 +12,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from math import inf
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from flux_upgrade.model.oci import tar
 from flux_upgrade.model.oci.manifest import Descriptor
 from flux_upgrade.model.oci.reference import refused
 from flux_upgrade.model.oci.tar import CHUNK, WHAT, EntryType, TarEntry
+from flux_upgrade.model.values import NamedTuple
 
 MAX_UNCOMPRESSED = 4 * 1024 * 1024 * 1024
 """Bytes. Flux itself extracts 100 MiB unless it is set otherwise (fluxcd/pkg/tar, untar.go)."""

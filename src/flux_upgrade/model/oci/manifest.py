@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import NamedTuple
 
 from flux_upgrade.model.oci.reference import refused
+from flux_upgrade.model.values import NamedTuple
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 CONFIG_TYPE = "application/vnd.cncf.flux.config.v1+json"

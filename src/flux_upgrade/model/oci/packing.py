@@ -11,9 +11,9 @@ import posixpath
 import struct
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import NamedTuple
 
 from flux_upgrade.model.oci.tar import BLOCK, padding
+from flux_upgrade.model.values import NamedTuple
 
 LONGEST = 100  # Characters of a path in a header
 

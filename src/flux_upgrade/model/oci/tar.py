@@ -16,10 +16,11 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from flux_upgrade.model.errors import WriteFailed
 from flux_upgrade.model.oci.reference import refused
+from flux_upgrade.model.values import NamedTuple
 
 WHAT = "the artifact's layer"
 BLOCK = 512  # Bytes. Headers and contents begin at multiples of it.

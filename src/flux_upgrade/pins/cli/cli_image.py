@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
 from flux_upgrade.model.text import decoded
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, of_script
 from flux_upgrade.pins.cli.image_references import CliImageReference, loose, reading_of, reference_of, references
 from flux_upgrade.pins.context import PinContext

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.flux2_repository import judge, parse
 
 _MORE = r"(?:[^|;&\n]|\n[ \t]+(?=--?[a-z])){0,2000}"

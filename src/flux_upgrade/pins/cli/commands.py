@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from flux_upgrade.model.text import TextEdit, decoded
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.cli.cli_versions import base_name, cli_pin, place_of
 from flux_upgrade.pins.cli.command_versions import OF_CHART, OF_CLI, CommandVersion, file_names_in, versions_in

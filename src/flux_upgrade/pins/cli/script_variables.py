@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 from flux_upgrade.model.text import decoded, joined_path
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.passages import Passage, whole
 from flux_upgrade.snapshot.snapshot import Snapshot

@@ -6,10 +6,11 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded, line_of
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.ranges import tag_of
 from flux_upgrade.snapshot.yaml_places import Value
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.cli.cli_versions import NEWEST, base_name, cli_pin, of_script, respelled
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.ranges import tag_of

@@ -7,9 +7,9 @@ flux-operator internal/controller/fluxinstance_controller.go: it takes the manif
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import ReleaseNotFound, UnsupportedPin
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import OperatorRelease, PinContext
 from flux_upgrade.pins.formats import ranges
 from flux_upgrade.pins.objects.flux_distribution import Distribution

@@ -12,8 +12,8 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_patches import inline
 from flux_upgrade.pins.formats.kustomize_tree import KustomizeTree
 from flux_upgrade.snapshot.file import File

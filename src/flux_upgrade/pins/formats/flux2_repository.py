@@ -7,10 +7,10 @@ Rules: kustomize's ``api/internal/git/repospec.go`` (its v5 form, and what older
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text import TextEdit
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.readings import Reading, floating, judged, unknown
 from flux_upgrade.pins.pin import Pin, PinChange, PinState

@@ -6,11 +6,11 @@ They change a pin somewhere else, so that what stands there is not what is appli
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.manifests.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import decoded
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.yaml_places import Object, Step, Value, documents_of
 

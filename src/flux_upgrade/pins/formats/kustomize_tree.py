@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined
 from flux_upgrade.snapshot.snapshot import Snapshot

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from flux_upgrade.model.errors import (
     FluxUpgradeError,
     HostNotAllowed,
@@ -11,6 +9,7 @@ from flux_upgrade.model.errors import (
     SourceUnavailable,
     UnsupportedPin,
 )
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Pin, PinChange, PinState
 from flux_upgrade.policy.decision import Hold

@@ -9,9 +9,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from flux_upgrade.model.text import decoded, is_below, joined_path
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
 from flux_upgrade.pins.formats.terraform_module import (

@@ -5,8 +5,7 @@ gardener-extension-shoot-flux pkg/apis/flux/v1alpha1/types.go and defaults.go.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.ranges import folder_of
 from flux_upgrade.snapshot.yaml_places import Object, Step
 

@@ -7,9 +7,9 @@ There are two generations of it (gardener-extension-shoot-flux): the first reads
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.kustomize_patches import inline, operations, touches

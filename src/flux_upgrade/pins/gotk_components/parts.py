@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from itertools import chain
-from typing import NamedTuple
 
 from flux_upgrade.manifests.documents import Document
 from flux_upgrade.manifests.infer import INSTANCE, PART_OF, is_dump
@@ -20,6 +19,7 @@ from flux_upgrade.manifests.options import COMPONENTS
 from flux_upgrade.manifests.parts import Part, read
 from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.model.text import is_below
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_tree import KustomizeTree
 from flux_upgrade.snapshot.kustomize_files import NAMES, joined
 

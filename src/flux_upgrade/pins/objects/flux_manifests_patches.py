@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.kustomize_patches import InlinePatch, PatchedPlace, inline, operations, replaced, touches
 from flux_upgrade.pins.objects.flux_manifests_reference import of_repository
 from flux_upgrade.snapshot.file import File

@@ -10,9 +10,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
 
 from flux_upgrade.model.patterns import fits
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats import go_templates
 from flux_upgrade.pins.formats.config_maps import ABSENT, TEMPLATE
 from flux_upgrade.pins.objects.flux_distribution import VALUES, Distribution, Source, combined

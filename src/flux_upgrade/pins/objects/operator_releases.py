@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import HostNotAllowed, ReleaseNotFound, SourceUnavailable
 from flux_upgrade.model.oci.manifest import REVISION
 from flux_upgrade.model.ports import Artifacts
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
 from flux_upgrade.pins.objects.chart_place import last
 from flux_upgrade.pins.objects.operator_table import LOWEST, included

@@ -7,8 +7,8 @@ before an earlier one, and all of them before `valuesFiles`, which are merged in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.config_maps import ABSENT, TEMPLATE, ConfigMaps, Held, Wanted
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.kustomize_files import joined

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from flux_upgrade.model.oci import SCHEME
 from flux_upgrade.model.oci.reference import Address, is_immutable
 from flux_upgrade.model.patterns import fits
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.readings import MADE, RESOURCE_SET, TEMPLATE
 from flux_upgrade.pins.objects import flux_manifests_reference as parts
 from flux_upgrade.pins.objects.flux_distribution import INLINE, INSTANCE, is_instance

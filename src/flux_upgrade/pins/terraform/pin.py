@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.manifests.images import kept_distribution
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS
 from flux_upgrade.model.errors import UnsupportedPin
 from flux_upgrade.model.text import decoded, line_of
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.formats.hcl import Attribute, Block

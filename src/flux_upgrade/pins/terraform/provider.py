@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from operator import eq, ge, gt, le, lt, ne
-from typing import NamedTuple
 
 from flux_upgrade.model.errors import UnsupportedPin
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.hcl import Attribute
 from flux_upgrade.pins.formats.terraform_module import Module, is_flux_source

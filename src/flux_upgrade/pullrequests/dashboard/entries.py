@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
 
 from flux_upgrade.clusters.groups import branch_name
 from flux_upgrade.config.config import Config
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Issue, PullRequest, Repository
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
 
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import Repository
 from flux_upgrade.model.markdown import code, plain, prose, table
 from flux_upgrade.model.text import first_few
+from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pullrequests.dashboard.entries import ClusterEntry, Entry, RingEntry, Section, Shown
 from flux_upgrade.pullrequests.text.boxes import TAKING_EFFECT
 
