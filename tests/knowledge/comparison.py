@@ -56,13 +56,11 @@ def care(decision: Decision) -> tuple[Rank, bool]:
 
 
 def _later(pair: Pair, path: str, now: Judgement, variant: Variant) -> Decision | None:
-    """Return the decision about the same upgrade: the cluster may have another name now."""
+    """Return the decision about the same upgrade: the cluster may have another name now, and its name may be another's."""
     old, new = variant.renamed
     path = path.replace(old, new, 1) if old else path
-    if path:
-        same = (other for other in now.decisions if other[1:] == pair[1:] and now.paths.get(other) == path)
-        pair = pair if pair in now.decisions else next(same, pair)
-    return now.decisions.get(pair)
+    same = [other for other in now.decisions if path and other[1:] == pair[1:] and now.paths.get(other) == path]
+    return now.decisions.get(pair if pair in same else next(iter(same), pair))
 
 
 def _is_named(before: Judgement, now: Judgement, variant: Variant) -> bool:

@@ -21,7 +21,7 @@ from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.pins.discover import PinHints, pin_hints, pinning_files
+from flux_upgrade.pins.discover import PinHints, large_hints, pin_hints, pinning_files
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _Question = tuple[str, str, str] | None  # Group, kind and version of a schema; None: releases in between
@@ -77,20 +77,20 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
     uses, ignored, coverage, parts = list[str](), list[str](), Coverage(), list[UnreadPart]()
     unread, hinted = list[tuple[str, Unreadable]](), list[tuple[str, PinHints]]()
     for path in sorted(searched.paths.union(searched.ignored, pinning)):
-        content = b""
+        content, is_large = b"", False
         try:
             content = tree.read(path)
         except Unreadable as error:
-            is_large = error.why is Unread.TOO_LARGE and path in searched.paths
-            part = large_file(tree, path, str(error.why), target) if is_large else None
+            is_large = error.why is Unread.TOO_LARGE
+            part = large_file(tree, path, str(error.why), target) if is_large and path in searched.paths else None
             if part is not None:
                 parts.append(part)
             elif path in searched.manifests:
                 unread.append((path, error))
         # Of one that cannot be read, a name may be enough.
-        hints = pin_hints(path, content) if path in pinning else None
-        if hints is not None:
-            hinted.append((path, hints))
+        if path in pinning:
+            hints = large_hints(path, tree.chunks(path)) if is_large else pin_hints(path, content)
+            hinted += [] if hints is None else [(path, hints)]
         if path in searched.paths:
             part = part_of(path, content, target)
             parts += [] if part is None else [part]

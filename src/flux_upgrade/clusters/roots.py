@@ -102,7 +102,9 @@ def roots_of(
 
 def _hides_root(file: File | None) -> bool:
     """Return whether a sync does not show its root; False for a template of a sync, which is of no cluster yet."""
-    if file is None or b"{{" in file.content or b"{%" in file.content:
+    if file is None:
+        return True
+    if b"{{" in file.content or b"{%" in file.content:
         return False
     paths = (item.text_at("spec", "path") for item in file.readable if item.text_at("kind") == KUSTOMIZATION.name)
     return any(isinstance(parsed, BrokenDocument) for parsed in file.objects) or any(map(is_variable, paths))

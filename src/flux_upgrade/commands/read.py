@@ -33,7 +33,7 @@ from flux_upgrade.config.environment import Environment
 from flux_upgrade.config.keys import PROTECTED
 from flux_upgrade.model.errors import NothingFound
 from flux_upgrade.pins.context import UserPattern
-from flux_upgrade.pins.discover import discover, looked_at, may_pin
+from flux_upgrade.pins.discover import discover, looked_at, may_pin_at
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.approvals import resolved
 from flux_upgrade.planning.planner import Inventory
@@ -130,8 +130,7 @@ def require_marks(tree: Snapshot, path: str) -> None:
     """Raises NothingFound where it is plain from the files alone, before any server is asked."""
     if next(tree.named((MANIFEST,)), None) is not None:
         return
-    files = filter(None, map(tree.at, looked_at(tree)))
-    if not any(may_pin(file.path, file.content) for file in files):
+    if not any(may_pin_at(tree, each) for each in looked_at(tree)):
         require_any((), tree, path)
 
 

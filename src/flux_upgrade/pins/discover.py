@@ -8,11 +8,12 @@ from dataclasses import replace
 from itertools import chain
 
 from flux_upgrade.manifests.proof import Verdict
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.gotk_components.parts import PartFinder, Parts
+from flux_upgrade.pins.large_files import LARGEST, large_pin, suspected_kind
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
 from flux_upgrade.snapshot.file import File
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _ANY = ("",)
 _OF_FLUX = frozenset(mark for kind in PIN_KINDS for mark in (*kind.marks, *kind.beside) if b"flux" in mark.lower())
 _NEAR = max(map(len, _OF_FLUX))
-_MOST = 4 * 1024 * 1024  # Bytes: hand-written files are smaller
 _YAML = (".yaml", ".yml")
 _SHARED = "give each installation its own files, or upgrade them together yourself"
 _DEFINITION = b"\nkind: CustomResourceDefinition"
@@ -37,38 +37,61 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
     Each file is read once. ``paths``: those to read, where it is known which ``may_pin``; None: all.
     Raises SourceUnavailable where the releases cannot be had.
     """
-    manifests, candidates = gotk.InstallationFinder(context.regenerator), frozenset(context.tree.candidates())
-    part_finder = PartFinder(context.tree)
+    manifests = _Manifests(context)
     found, marked = list[Pin](), set[str]()
     files: dict[str, list[File]] = {kind.name: [] for kind in PIN_KINDS}
     for path in looked_at(context.tree) if paths is None else sorted(paths):
-        manifest = None
-        try:
-            file = context.tree.file(path)
-        except Unreadable as error:
-            # A candidate of Flux's own name is reported with the error; of any other file, the name may be a mark.
-            file, manifest = File(path, b""), manifests.unread(path, error) if path in candidates else None
-        else:
-            if path in candidates:
-                parts = part_finder.parts_at(path) if gotk.may_be(path, file.content) else None
-                if parts is not None and parts.main != path and part_finder.parts_at(parts.main) == parts:
-                    continue  # The pin has the path of another of its files
-                manifest = manifests.at(path, file.content) if parts is None else manifests.joined(parts)
-                apart = part_finder.with_crds_elsewhere(manifest) if manifest is not None else None
-                manifest = (manifests.joined(apart) if apart is not None else manifest) or gotk.placeholder_pin(file)
+        if manifests.is_in_another(path):
+            continue  # The pin has the path of another of its files
+        file, manifest = manifests.at(path)
         if manifest is not None:
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
             for name, is_marked in _takers(path, file.content):
                 files[name].append(file)
                 marked |= {name} if is_marked else set()
-    found = list(_without_shared(found, manifests))
+    found = list(_without_shared(found, manifests.finder))
     pins_of = (kind.module.find(files[kind.name], context) for kind in PIN_KINDS if kind.name in marked)
     pins = _with_also(chain.from_iterable(pins_of), [each.path for each in found if each.is_manifest], context)
     other = {pin.path for pin in pins}
     # A file may have the name of Flux's manifest, and something else in it.
     named = [each for each in found if each.proof.verdict is Verdict.UNREADABLE and each.proof.manifest is not None]
     return (*(each for each in found if each.path not in other or each not in named), *pins)
+
+
+class _Manifests:
+    """The vendored manifests of a tree, and files that are too large to tell."""
+
+    def __init__(self, context: PinContext) -> None:
+        self.finder = gotk.InstallationFinder(context.regenerator)
+        self._tree, self._parts = context.tree, PartFinder(context.tree)
+        self._candidates = frozenset(context.tree.candidates())
+
+    def is_in_another(self, path: str) -> bool:
+        """Whether an installation in several files has the file, and the path of another of them."""
+        parts = self._parts_at(path)
+        return parts is not None and parts.main != path and self._parts.parts_at(parts.main) == parts
+
+    def at(self, path: str) -> tuple[File, Pin | None]:
+        """Return a file, and the pin that it is as a whole. The file is empty if it cannot be read."""
+        try:
+            file = self._tree.file(path)
+        except Unreadable as error:
+            # A candidate of Flux's own name is reported with the error; of any other file, the name may be a mark.
+            file, pin = File(path, b""), self.finder.unread(path, error) if path in self._candidates else None
+            return file, pin or large_pin(path, self._tree.chunks(path) if error.why is Unread.TOO_LARGE else ())
+        return file, (self._pin_of(file) if path in self._candidates else None)
+
+    def _pin_of(self, file: File) -> Pin | None:
+        parts = self._parts_at(file.path)
+        pin = self.finder.at(file.path, file.content) if parts is None else self.finder.joined(parts)
+        apart = self._parts.with_crds_elsewhere(pin) if pin is not None else None
+        pin = (self.finder.joined(apart) if apart is not None else pin) or gotk.placeholder_pin(file)
+        return pin or large_pin(file.path, (file.content,) if len(file.content) > LARGEST else ())
+
+    def _parts_at(self, path: str) -> Parts | None:
+        content = self._tree.content(path) if path in self._candidates else None
+        return self._parts.parts_at(path) if content is not None and gotk.may_be(path, content) else None
 
 
 def _without_shared(pins: Sequence[Pin], manifests: gotk.InstallationFinder) -> Iterator[Pin]:
@@ -97,7 +120,15 @@ def pin_hints(path: str, content: bytes) -> PinHints | None:
     """None where there is nothing to find: nearly all files, for next to nothing."""
     is_manifest = gotk.may_be(path, content)
     kinds = tuple(_takers(path, content))
-    return PinHints(is_manifest, kinds) if is_manifest or kinds else None
+    if is_manifest or kinds:
+        return PinHints(is_manifest, kinds)
+    return large_hints(path, (content,)) if len(content) > LARGEST else None
+
+
+def large_hints(path: str, chunks: Iterable[bytes]) -> PinHints | None:
+    """Return the hints of a file that is too large to be searched."""
+    kind = suspected_kind(path, chunks)
+    return PinHints(is_manifest=False, kinds=((kind, True),)) if kind else pin_hints(path, b"")
 
 
 def pinning_files(hinted: Sequence[tuple[str, PinHints]]) -> Iterator[str]:
@@ -109,6 +140,14 @@ def pinning_files(hinted: Sequence[tuple[str, PinHints]]) -> Iterator[str]:
 def may_pin(path: str, content: bytes) -> bool:
     """Whether ``discover`` may find something in a file."""
     return pin_hints(path, content) is not None
+
+
+def may_pin_at(tree: Snapshot, path: str) -> bool:
+    """Whether ``discover`` may find something in a file of a tree."""
+    try:
+        return may_pin(path, tree.file(path).content)
+    except Unreadable as error:
+        return error.why is Unread.TOO_LARGE and large_hints(path, tree.chunks(path)) is not None
 
 
 def _with_also(pins: Iterable[Pin], manifests: Collection[str], context: PinContext) -> tuple[Pin, ...]:
@@ -136,7 +175,7 @@ def _with_also(pins: Iterable[Pin], manifests: Collection[str], context: PinCont
 
 def _takers(path: str, content: bytes) -> Iterator[tuple[str, bool]]:
     """Names of the kinds that have to look at a file, and whether it is reason enough to look at all."""
-    if len(content) > _MOST or not _mentions_flux(path, content):
+    if len(content) > LARGEST or not _mentions_flux(path, content):
         return
     name = path.encode(errors="surrogateescape")
     searched = _without_definitions(content) if path.endswith(_YAML) else content
