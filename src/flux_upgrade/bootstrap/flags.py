@@ -7,12 +7,12 @@ from typing import Any
 
 from flux_upgrade.bootstrap.addresses import DEFAULT_HOSTS
 from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagKind
-from flux_upgrade.bootstrap.go_formats import duration
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, OciOptions, Provider, Source, Team
 from flux_upgrade.bootstrap.validation import form_problem, misfit, problems_of, unknown, version_problems
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, InstallOptions, nearest, parse_bool, parse_list
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.go_durations import duration
 from flux_upgrade.model.versions import is_tag
 
 Read = str | bool | tuple[str, ...]  # As its kind has it: a boolean, a list, text for everything else

@@ -15,7 +15,7 @@ from typing import Any
 
 from flux_upgrade.bootstrap.addresses import url_of
 from flux_upgrade.bootstrap.components import FlagChange
-from flux_upgrade.bootstrap.go_formats import duration, line, nanoseconds
+from flux_upgrade.bootstrap.go_formats import line
 from flux_upgrade.bootstrap.options import Auth, BootstrapOptions, Provider
 from flux_upgrade.manifests.comments import extract, insert
 from flux_upgrade.manifests.documents import Document, Manifest, parse
@@ -26,6 +26,7 @@ from flux_upgrade.manifests.nodes import MappingNode, Node, child, compose
 from flux_upgrade.manifests.options import refuse, spell
 from flux_upgrade.manifests.proof import object_edits
 from flux_upgrade.model.errors import EditConflict, Unreadable
+from flux_upgrade.model.go_durations import duration, nanoseconds
 from flux_upgrade.model.kubernetes_objects import KUSTOMIZATION, SOURCES
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag

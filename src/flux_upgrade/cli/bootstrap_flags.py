@@ -8,7 +8,6 @@ from typing import Any
 
 from flux_upgrade.bootstrap.flag_table import FLAGS, Flag, FlagGroup, FlagKind
 from flux_upgrade.bootstrap.flags import read_value
-from flux_upgrade.bootstrap.go_formats import nanoseconds
 from flux_upgrade.bootstrap.options import Provider, Source
 from flux_upgrade.bootstrap.request import BootstrapRequest, CredentialsRequest, KubernetesRequest
 from flux_upgrade.cli.flag_kinds import BOOL, boolean_text, declare, list_of, place, switch, text
@@ -17,6 +16,7 @@ from flux_upgrade.cli.sections import mark_rare
 from flux_upgrade.config.config import FlagValue
 from flux_upgrade.config.environment import bootstrap_secrets_of, kubeconfig_of
 from flux_upgrade.model.errors import UsageError
+from flux_upgrade.model.go_durations import nanoseconds
 
 
 def request_of(args: Mapping[str, Any], env: Mapping[str, str]) -> BootstrapRequest:

@@ -43,7 +43,7 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
     for path in looked_at(context.tree) if paths is None else sorted(paths):
         if manifests.is_in_another(path):
             continue  # The pin has the path of another of its files
-        file, manifest = manifests.at(path)
+        file, manifest = manifests.file_and_pin(path)
         if manifest is not None:
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
@@ -72,7 +72,7 @@ class _Manifests:
         parts = self._parts_at(path)
         return parts is not None and parts.main != path and self._parts.parts_at(parts.main) == parts
 
-    def at(self, path: str) -> tuple[File, Pin | None]:
+    def file_and_pin(self, path: str) -> tuple[File, Pin | None]:
         """Return a file, and the pin that it is as a whole. The file is empty if it cannot be read."""
         try:
             file = self._tree.file(path)
