@@ -13,9 +13,9 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.context import PinContext
 from flux_upgrade.pins.gotk_components import pin as gotk
 from flux_upgrade.pins.gotk_components.parts import PartFinder, Parts
-from flux_upgrade.pins.large_files import LARGEST, large_pin, suspected_kind
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.pins.registry import ALSO, PIN_KINDS, KindModule, may_take
+from flux_upgrade.pins.unread_files import LARGEST, large_pin, suspected_kind, unread_pins
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import in_memory
 
@@ -54,9 +54,14 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
     pins_of = (kind.module.find(files[kind.name], context) for kind in PIN_KINDS if kind.name in marked)
     pins = _with_also(chain.from_iterable(pins_of), [each.path for each in found if each.is_manifest], context)
     other = {pin.path for pin in pins}
+    unread = {file.path: file for each in files.values() for file in each if file.path not in other}
     # A file may have the name of Flux's manifest, and something else in it.
     named = [each for each in found if each.proof.verdict is Verdict.UNREADABLE and each.proof.manifest is not None]
-    return (*(each for each in found if each.path not in other or each not in named), *pins)
+    return (
+        *(each for each in found if each.path not in other or each not in named),
+        *pins,
+        *unread_pins(unread.values()),
+    )
 
 
 class _Manifests:

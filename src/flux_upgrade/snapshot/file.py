@@ -60,10 +60,10 @@ class File:
 
     def _note(self, parsed: Object | BrokenDocument) -> None:
         if isinstance(parsed, BrokenDocument):
-            self.parsed.problems.setdefault(self.path, _reason(parsed))
+            self.parsed.problems.setdefault(self.path, problem_of(parsed))
 
 
-def _reason(document: BrokenDocument) -> Unread:
+def problem_of(document: BrokenDocument) -> Unread:
     if document.is_rest:
         return Unread.TOO_MANY_DOCUMENTS
     return Unread.TEMPLATE if is_variable(document.text) else Unread.BROKEN

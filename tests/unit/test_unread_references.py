@@ -9,7 +9,7 @@ import pytest
 
 from cases_on_disk import run_in
 from flux_upgrade.adapters.local.files import MAX_FILE
-from flux_upgrade.pins.large_files import LARGEST, suspected_kind
+from flux_upgrade.pins.unread_files import LARGEST, suspected_kind
 
 INSTANCE = b"""apiVersion: fluxcd.controlplane.io/v1
 kind: FluxInstance
@@ -30,7 +30,7 @@ def test_a_large_file_that_may_have_a_version_reference_is_named(
     run = run_in(tmp_path, written_source, ["inspect", "--json"])
     (pin,) = json.loads(run.out)["pins"]
     assert (pin["path"], pin["kind"], pin["role"]) == ("flux.yaml", "flux-instance", "reported")
-    assert pin["reason"] == "the file is too large to look for a Flux version in it"
+    assert pin["reason"] == "the file may set a Flux version, but it is too large"
     planned = run_in(tmp_path, written_source, ["plan"])
     assert "flux.yaml:1" in planned.out
 
