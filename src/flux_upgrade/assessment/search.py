@@ -77,20 +77,23 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
     uses, ignored, coverage, parts = list[str](), list[str](), Coverage(), list[UnreadPart]()
     unread, hinted = list[tuple[str, Unreadable]](), list[tuple[str, PinHints]]()
     for path in sorted(searched.paths.union(searched.ignored, pinning)):
-        content, is_large = b"", False
+        content, refusal = b"", None
         try:
             content = tree.read(path)
         except Unreadable as error:
-            is_large = error.why is Unread.TOO_LARGE
-            part = large_file(tree, path, str(error.why), target) if is_large and path in searched.paths else None
-            if part is not None:
-                parts.append(part)
-            elif path in searched.manifests:
-                unread.append((path, error))
-        # Of one that cannot be read, a name may be enough.
-        if path in pinning:
+            refusal = error
+        is_large = refusal is not None and refusal.why is Unread.TOO_LARGE
+        hints = None
+        if path in pinning:  # Of one that cannot be read, a name may be enough
             hints = large_hints(path, tree.chunks(path)) if is_large else pin_hints(path, content)
-            hinted += [] if hints is None else [(path, hints)]
+        hinted += [] if hints is None else [(path, hints)]
+        part = None
+        if is_large and path in searched.paths:
+            part = large_file(tree, path, target, may_have_reference=hints is not None)
+        if part is not None:
+            parts.append(part)
+        elif refusal is not None and path in searched.manifests:
+            unread.append((path, refusal))
         if path in searched.paths:
             part = part_of(path, content, target)
             parts += [] if part is None else [part]

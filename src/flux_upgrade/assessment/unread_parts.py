@@ -6,7 +6,7 @@ from flux_upgrade.impact.api_uses.prefilter import Prefilter, overlapping
 from flux_upgrade.impact.api_uses.scan import DOCUMENTS, find, may_be_cut
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.manifests.crds import ReleaseApis
-from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.errors import Unread, Unreadable
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import decoded
 from flux_upgrade.model.unknown import Unknown
@@ -49,22 +49,27 @@ def part_of(path: str, content: bytes, target: ReleaseApis) -> UnreadPart | None
     return UnreadPart(path, _error(path, file.cuts[0].message, uses, target.tag), uses, spans)
 
 
-def large_file(tree: Snapshot, path: str, why: str, target: ReleaseApis) -> UnreadPart | None:
-    """Return a file that is too large to read; None if it cannot be a manifest, or names no API of Flux."""
+def large_file(
+    tree: Snapshot, path: str, target: ReleaseApis, *, may_have_reference: bool = False
+) -> UnreadPart | None:
+    """Return a file that is too large to read.
+
+    ``may_have_reference``: whether its text looks like that of a version reference. None if it does not, and names no
+    API of Flux, or if the file cannot be a manifest.
+    """
     if path.endswith(DOCUMENTS):
         return None
     prefilter, uses = Prefilter(target), 0
     try:
-        if not any(prefilter.names(text) for text, _ in overlapping(tree.chunks(path))):
+        if not may_have_reference and not any(prefilter.names(text) for text, _ in overlapping(tree.chunks(path))):
             return None
         uses = prefilter.count(tree.chunks(path))
     except Unreadable as error:
-        return UnreadPart(path, _error(path, why, None, target.tag), Unknown(error.message))
-    return UnreadPart(path, _error(path, why, uses, target.tag), uses)
+        return UnreadPart(path, _error(path, Unread.TOO_LARGE, None, target.tag), Unknown(error.message))
+    return UnreadPart(path, _error(path, Unread.TOO_LARGE, uses, target.tag), uses)
 
 
 def _error(path: str, why: str, uses: int | None, target: str) -> Unreadable:
     count = "an unknown number of API versions" if uses is None else counted(uses, "API version")
-    return Unreadable(
-        f"{path} is not read to its end: {why}. The rest names {count} that {target} may not serve", hint=_HINT
-    )
+    rest = f". The rest names {count} that {target} may not serve" if uses != 0 else ""
+    return Unreadable(f"{path} is not read to its end: {why}{rest}", hint=_HINT)

@@ -11,6 +11,8 @@ from flux_upgrade.clusters.graph.flux_objects import SOURCES, FluxSource, Source
 from flux_upgrade.clusters.graph.pushed import ARTIFACT, PushedArtifacts
 from flux_upgrade.clusters.graph.substitution import unknown_in
 from flux_upgrade.model.errors import Unreadable
+from flux_upgrade.model.files import YAML
+from flux_upgrade.model.text import is_below
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -57,7 +59,8 @@ class Origins:
 
     def _beside(self, above: tuple[str, ...]) -> frozenset[str]:
         """Return the directories in others, as paths from the repository's root."""
-        paths = ((folder, path) for folder in above for path in self._tree.candidates(folder))
+        yaml = list(self._tree.named(YAML)) if above else []  # Also those that are too large to read
+        paths = ((folder, path) for folder in above for path in yaml if is_below(path, folder))
         inner = ((folder, path[len(folder) :].lstrip("/").partition("/")) for folder, path in paths)
         return frozenset(posixpath.join(folder, name) for folder, (name, slash, _) in inner if slash)
 

@@ -135,7 +135,7 @@ class References:
         """What a kustomization lists; None where it cannot be understood, empty where there is none."""
         content = self._tree.content(path)
         if content is None:
-            return ()
+            return None if path in self._tree.unread else ()
         try:
             (data,) = [document.data for document in parse(content).documents]
         except (Unreadable, ValueError):
