@@ -104,8 +104,11 @@ def _hides_root(file: File | None) -> bool:
     """Return whether a sync does not show its root; False for a template of a sync, which is of no cluster yet."""
     if file is None:
         return True
-    if b"{{" in file.content or b"{%" in file.content:
-        return False
+    return b"{{" not in file.content and b"{%" not in file.content and _is_unclear(file)
+
+
+def _is_unclear(file: File) -> bool:
+    """Return whether a Kustomization in a sync, or its path, is unknown."""
     paths = (item.text_at("spec", "path") for item in file.readable if item.text_at("kind") == KUSTOMIZATION.name)
     return any(isinstance(parsed, BrokenDocument) for parsed in file.objects) or any(map(is_variable, paths))
 
@@ -147,6 +150,8 @@ def _beside(folder: str, tree: Snapshot, pushed: PushedArtifacts) -> list[Root]:
     by_itself = [each for each in syncs if is_below(each[0].path, each[1].folder) and each[1].folder != folder]
     # People add Kustomizations to gotk-sync.yaml: that of `flux bootstrap` reads the file that it stands in.
     both = [each for each in by_bootstrap if each in by_itself]
+    if not both and any(_is_unclear(file) for file, _ in by_bootstrap):
+        return []  # The Kustomization that is known may be one that a user added
     roots = []
     for file, of in (both or by_bootstrap or by_itself)[:1]:
         base = next(_bases(file, of.source, pushed), None)
