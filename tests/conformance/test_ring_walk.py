@@ -161,7 +161,9 @@ class Walk:
             if life is None or life.ended is not None:
                 continue
             age = (today - life.merged).days
-            if life.fate == "forged":
+            if life.healthy is not None:
+                self._post(name, "success")  # Flux reports on each commit
+            elif life.fate == "forged":
                 self._post(name, "success", "mallory")
             elif life.fate == "reverted" and age == 2:
                 life.ended = today

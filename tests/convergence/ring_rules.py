@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from github_stand_in import Repository
+from github_stand_in.model import Status
 
 from convergence.fleet import Fleet, manifest
 from convergence.year_memory import path_of
@@ -61,6 +63,7 @@ POSTED = {
     "staging": ("kustomization/flux-system/staging",),
     "canary": ("kustomization/flux-system/canary", "kustomization/apps/canary-apps"),
 }
+_READ = 100  # Commits that a run reads
 GROUPS = ("staging", "canary", "production")
 CLUSTERS = ("staging", "staging-2", "canary", "production")
 
@@ -134,14 +137,32 @@ class Ledger:
         return {each: self._held[commit][each] for each in before.clusters}
 
     def _reported(self, before: Before, kept: list[str]) -> Iterator[tuple[str, str]]:
-        """Of each context, what the last status on the newest commit that has one says: ``unknown`` if by others."""
+        """Yield each context with the newest status since the release: ``unknown`` if by others, ``silent`` if too old."""
         last: dict[str, str] = {}
-        for oid in kept:
-            on_commit = {each.context: each for each in self._repository.statuses if each.sha == oid}
-            for context, status in on_commit.items():
+        for number, oid in enumerate(kept):
+            for context, status in self._on(oid).items():
                 is_flux = status.creator == before.flux
                 state = "failure" if status.state == "error" else status.state
-                last.setdefault(context, state if is_flux else "unknown")
+                is_silent = state == "success" and any(map(self._is_due, kept[:number]))
+                last.setdefault(context, ("silent" if is_silent else state) if is_flux else "unknown")
+        for oid in islice(self.line(), len(kept), _READ):
+            for context, status in self._on(oid).items():
+                if status.creator == before.flux:
+                    last.setdefault(context, "lost")
         for pattern in before.contexts:
-            found = {context: state for context, state in last.items() if re.fullmatch(pattern, context)}
-            yield from found.items() if found else [(pattern, "unknown")]
+            matching = {context: state for context, state in last.items() if re.fullmatch(pattern, context)}
+            yield from matching.items() if matching else [(pattern, "unknown")]
+
+    def has_succeeded(self, before: Before) -> bool:
+        """Whether Flux reported success in a group since the last change of its files."""
+        statuses = [status for oid in self._kept(before) for status in self._on(oid).values()]
+        return any(status.creator == before.flux and status.state == "success" for status in statuses)
+
+    def _on(self, oid: str) -> dict[str, Status]:
+        """Return the last status of each context on a commit."""
+        return {status.context: status for status in self._repository.statuses if status.sha == oid}
+
+    def _is_due(self, oid: str) -> bool:
+        """Whether Flux should have reported on a commit by now: its interval is unknown."""
+        now = datetime.fromisoformat(self._fleet.hub.clock.text)
+        return datetime.fromtimestamp(self._repository.store.read(oid).committer.at, UTC) + timedelta(hours=1) < now

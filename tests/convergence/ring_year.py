@@ -167,7 +167,8 @@ class RingYear(Year):
                     yield f"#{pull.number} is not told of the failure"
                 state = markers.state_of(pull.body)
                 is_kept = self._ledger.changed_at(before) <= datetime.fromisoformat(pull.merged_at)
-                is_wanted = before is STAGING and state is not None and state.way_back == "safe" and is_kept
+                is_safe = state is not None and state.way_back == "safe"
+                is_wanted = before is STAGING and is_safe and is_kept and not self._ledger.has_succeeded(before)
                 if is_wanted and not self._reverts_of(pull):
                     yield f"#{pull.number} has no revert"
 

@@ -136,6 +136,20 @@ def test_success_in_time_opens_nothing() -> None:
     assert (reverts(one), one.forge.comments) == ([], [])
 
 
+def test_a_failure_after_a_success_is_not_blamed_on_the_upgrade() -> None:
+    one = failing()
+    good = one.forge.base_commits[0].oid
+    one.forge.post(CONTEXT, "success", FLUX)
+    one.later(days=1)
+    one.forge.push_to_base({"apps/broken.yaml": b"a: 1\n"})
+    one.forge.post(CONTEXT, "failure", FLUX)
+    one.later(days=5)
+    ((number, text),) = one.forge.comments
+    bad = one.forge.base_commits[0].oid
+    assert (number, reverts(one)) == (MERGED, [])
+    assert f"Flux reported success with v2.9.4 on {good[:12]}, so look at the commits from there to {bad[:12]}" in text
+
+
 def test_by_default_there_is_a_comment_alone() -> None:
     one = failing(OnFailure.COMMENT)
     state = markers.state_of(one.forge.pulls[MERGED][1].body)

@@ -71,6 +71,7 @@ class GroupWait(NamedTuple):
     groups: tuple[str, ...]
     why: tuple[str, ...]  # A clause each
     is_ended: bool  # A user ended it with its checkbox
+    is_stuck: bool = False  # Only a user can end it
 
 
 class Upgrade(NamedTuple):
@@ -105,6 +106,11 @@ class Upgrade(NamedTuple):
     def waits(self) -> bool:
         """Whether it waits for the groups before."""
         return self.wait is not None and not self.wait.is_ended
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it waits for groups that cannot pass the release by themselves."""
+        return self.wait is not None and self.waits and self.wait.is_stuck
 
     @property
     def waits_for(self) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from flux_upgrade.model.files import Checkout
     from flux_upgrade.model.forge import Branch, Repository
     from flux_upgrade.planning.rings import Rings
+    from flux_upgrade.snapshot.snapshot import Snapshot
 
 
 class Inventory(NamedTuple):
@@ -51,6 +52,11 @@ class Inventory(NamedTuple):
     evidence: Evidence | None = None  # Of what upgrades mean for the repository; None: they are not assessed
     void: tuple[Void | WithoutEffect, ...] = ()  # Parts of the config file that have no effect
     lacks_flux: bool = False  # The whole repository was read, and has no Flux
+
+    @property
+    def tree(self) -> Snapshot | None:
+        """The whole repository; None if nothing is assessed."""
+        return self.evidence.tree if self.evidence is not None else None
 
 
 def plan_update_groups(inventory: Inventory, repository: Repository | None = None) -> tuple[UpdateGroupPlan, ...]:
@@ -106,7 +112,7 @@ class _UpdateGroups:
             # Late: most repositories have no groups that come after others.
             from flux_upgrade.planning.rings import Rings
 
-            self._rings = Rings(inventory.update_groups, inventory.config, repository, inventory.now)
+            self._rings = Rings(inventory.update_groups, inventory.config, repository, inventory.now, inventory.tree)
         context = inventory.pin_context
         self._manifests = ManifestPlanner(context.regenerator, context.artifacts, inventory.releases, inventory.now)
         self._pins = PinPlanner(context, inventory.releases, inventory.now)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
+from flux_upgrade.clusters.sync import sync_of
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.forge import PullRequest, PullState, Repository
 from flux_upgrade.model.markers import MarkerState, WayBack, ring_entry
@@ -17,8 +18,18 @@ from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, OnFailure, Rejection, Ring
 from flux_upgrade.policy.feedback import feedback_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.policy.policy import Pending
-from flux_upgrade.policy.rings import RingFacts, RingReport, RingState, passed_by_all, report_of, waiting_for
+from flux_upgrade.policy.policy import MaxBump, Pending
+from flux_upgrade.policy.rings import (
+    Obstacle,
+    RingFacts,
+    RingReport,
+    RingState,
+    Sync,
+    obstacle,
+    passed_by_all,
+    report_of,
+)
+from flux_upgrade.snapshot.snapshot import Snapshot
 
 _SETTLED = (PinState.EXACT, PinState.UNKNOWN)  # What is a range or floats says nothing of the release that runs
 _UPGRADES = set(BumpKind) - {BumpKind.MIGRATION}
@@ -44,18 +55,27 @@ class FailedUpgrade(NamedTuple):
 
     @property
     def is_revertible(self) -> bool:
-        """Whether GitHub can make the revert, and the cluster accepts it."""
-        return self.asks_for_revert and self.way_back is WayBack.SAFE and not self.report.is_changed
+        """Whether the upgrade is the cause, GitHub can make the revert, and the cluster accepts it."""
+        is_possible = self.way_back is WayBack.SAFE and not self.report.is_changed
+        return self.asks_for_revert and is_possible and not self.report.succeeded
 
 
 class Rings:
-    """The groups of a repository, as far as one comes after another. ``repository`` None: of a checkout alone."""
+    """The groups of a repository, as far as one comes after another.
+
+    ``repository``: None if there is only a checkout. ``tree``: None if only a part of the repository was read.
+    """
 
     def __init__(
-        self, update_groups: Iterable[UpdateGroup], config: Config, repository: Repository | None, now: datetime
+        self,
+        update_groups: Iterable[UpdateGroup],
+        config: Config,
+        repository: Repository | None,
+        now: datetime,
+        tree: Snapshot | None = None,
     ) -> None:
         self._groups = {each.group.name: each for each in update_groups if each.group.name}
-        self._config, self._repository, self._now = config, repository, now
+        self._config, self._repository, self._now, self._tree = config, repository, now, tree
         self._reports: dict[str, tuple[RingReport, ...]] = {}
 
     def reports(self, update_group: UpdateGroup) -> tuple[RingReport, ...]:
@@ -113,21 +133,43 @@ class Rings:
         if isinstance(upgrade, Hold):
             return upgrade
         group, target = update_group.group, upgrade.target
-        why = waiting_for(self.reports(update_group), target)
+        obstacles = [self._obstacle(each, target) for each in self.reports(update_group) if each.passed != target]
+        why, is_stuck = tuple(each.text for each in obstacles), any(each.is_stuck for each in obstacles)
         is_ended = _box(update_group, target) in terms.feedback.accepted
         has_draft = self._repository is not None and group.governance.policy.pending is Pending.DRAFT
         # The answer to a wait that is over is kept: it may begin again.
         if upgrade.bump_kind is BumpKind.MIGRATION or not (why or (is_ended and has_draft)):
             return upgrade
         if has_draft:
-            return upgrade._replace(wait=GroupWait(group.ring.after, why, is_ended))
+            return upgrade._replace(wait=GroupWait(group.ring.after, why, is_ended, is_stuck))
         hint = f"upgrade {' and '.join(group.ring.after)} first, or set the version with --to {target}"
         return Hold(HoldReason.WAITS_FOR_GROUP, "; ".join(why), hint, None, upgrade.bump_kind, target)
+
+    def _obstacle(self, report: RingReport, target: Version) -> Obstacle:
+        state = obstacle(report, target)
+        is_behind = not report.version or report.version < target
+        refusal = self._refusal(report.name, target) if is_behind and not state.is_stuck else ""
+        return Obstacle(f"{state.text}, and {refusal}", is_stuck=True) if refusal else state
+
+    def _refusal(self, name: str, target: Version) -> str:
+        """Return why a group never gets a release by itself, a clause; empty: it may."""
+        group = self._groups.get(name)
+        if group is None:
+            return ""
+        if group.group.governance.policy.bump is MaxBump.NONE:
+            return f"{name} has policy none"
+        members = [member for cluster in group.clusters for member in _installing(cluster)]
+        for rejection in (rejection for member in members for rejection in self._feedback(group, member).rejections):
+            if rejection.reason is HoldReason.CLOSED_BY_HUMAN and rejection.target == target:
+                return f"a user closed {rejection.where}"
+        return ""
 
     def _report(self, name: str, ring: Ring) -> RingReport:
         group = self._groups.get(name)
         if group is None:
-            return RingReport(name, RingState.UNKNOWN, detail=f"the group {name} has no installation here")
+            return RingReport(
+                name, RingState.UNKNOWN, detail=f"the group {name} has no installation here", is_stuck=True
+            )
         members = [member for cluster in group.clusters for member in _installing(cluster)]
         versions = tuple(_version(cluster) for cluster in group.clusters if not cluster.is_tools)
         repository = self._repository
@@ -147,8 +189,14 @@ class Rings:
             tuple(dict.fromkeys(member.path for member in members)),
             max((pull.closed_at for pull, state in merged if state.target in versions), default=""),
             group.group.ring.healthy,
+            tuple(self._syncs(group)),
         )
         return report_of(facts, repository.commits, ring.soak, self._now)
+
+    def _syncs(self, group: UpdateGroup) -> Iterator[Sync]:
+        if self._tree is not None and group.group.ring.healthy is not None:
+            for cluster in group.clusters:
+                yield sync_of(cluster, self._tree)
 
     def _merged(self, group: UpdateGroup) -> list[tuple[PullRequest, MarkerState]]:
         """The upgrades of a group that were merged, newest first."""
@@ -163,23 +211,27 @@ class Rings:
         group = self._groups.get(name)
         if group is None or self._repository is None:
             return
-        branches = [self._repository.branches[each] for each in branches_of(group, self._config)]
         for cluster in group.clusters:
             for member in _installing(cluster):
-                feedback = feedback_of(
-                    branches,
-                    self._repository.issues,
-                    group=group.slug,
-                    path=member.path,
-                    current=member.pin.version,
-                    asked=(),
-                    former=self._repository.former,
-                )
-                for each in feedback.rejections:
+                for each in self._feedback(group, member).rejections:
                     if each.reason is HoldReason.REVERTED and each.target > current:
                         bump_kind = BumpKind.between(current, each.target)
                         where = f"{each.where} ({name})"
                         yield each._replace(bump_kind=bump_kind, reason=HoldReason.GROUP_REVERTED, where=where)
+
+    def _feedback(self, group: UpdateGroup, member: Member) -> Feedback:
+        """Return the answers of users about the upgrades of a version reference."""
+        if self._repository is None:
+            return Feedback()
+        return feedback_of(
+            [self._repository.branches[each] for each in branches_of(group, self._config)],
+            self._repository.issues,
+            group=group.slug,
+            path=member.path,
+            current=member.pin.version,
+            asked=(),
+            former=self._repository.former,
+        )
 
 
 def _box(update_group: UpdateGroup, target: Version) -> str:

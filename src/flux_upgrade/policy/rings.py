@@ -8,7 +8,7 @@ Anyone with write access can post one: it counts only with the configured contex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -19,6 +19,12 @@ from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import HealthStatus
 
 _AT_ONCE = timedelta(minutes=1)  # Between a merge and its commit, by the clocks of different machines
+_UNKNOWN_INTERVAL = timedelta(hours=1)
+_WITHOUT_STATUSES = Version("v2.8.0")
+_WITHOUT_FAILURES = "2.8"  # The minor
+_SHORT = 7  # Characters of an oid that a user sees
+_PATIENCE = timedelta(days=1)
+"""Time for a report that is late."""
 
 
 class RingState(StrEnum):
@@ -38,11 +44,20 @@ class RingReport(NamedTuple):
     detail: str = ""  # What is so, in one clause that stays true for days; empty once it has passed
     failed: str = ""  # Oid of the commit on which Flux reported a failure
     context: str = ""  # Of the commit status that says so
+    succeeded: str = ""  # Oid of an earlier commit with the release on which Flux reported success
     is_changed: bool = False  # Whether its files were changed after our pull request with this release was merged
+    is_stuck: bool = False  # Only a user can make it pass
 
     @property
     def passed(self) -> Version:
         return self.version if self.state is RingState.PASSED else NO_VERSION
+
+
+class Sync(NamedTuple):
+    """The sync of a cluster with this repository."""
+
+    interval: timedelta | None = None  # None: unknown
+    is_oci: bool = False  # An artifact is not pushed for every commit
 
 
 class RingFacts(NamedTuple):
@@ -53,6 +68,13 @@ class RingFacts(NamedTuple):
     paths: tuple[str, ...] = ()  # Of the files that say so
     merged_at: str = ""  # RFC 3339: when our pull request with this release was merged; empty: by other means
     healthy: HealthStatus | None = None
+    syncs: tuple[Sync, ...] = ()  # One for each cluster
+
+    @property
+    def reported_after(self) -> timedelta:
+        """The age of a commit at which Flux has reported on it, or on a later one, in a cluster that is well."""
+        intervals = [_UNKNOWN_INTERVAL if each.interval is None else 2 * each.interval for each in self.syncs]
+        return max(intervals, default=_UNKNOWN_INTERVAL)
 
 
 def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta | None, now: datetime) -> RingReport:
@@ -69,7 +91,10 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
         return RingReport(facts.name, RingState.PASSED, version)
     holding = _holding(commits, facts.paths)
     since = _since(facts.merged_at, holding, commits)
-    health = _health(facts.healthy, holding, facts.name)._replace(version=version)
+    health = _health(facts, commits, len(holding), now)._replace(version=version)
+    if health.state is RingState.UNKNOWN and version == _WITHOUT_STATUSES:
+        detail = f"{facts.name} is not known to be healthy: {unposted(version)}"
+        health = health._replace(detail=detail, is_stuck=True)
     if health.state is RingState.FAILING:
         is_changed = bool(facts.merged_at) and _moment(since) > _moment(facts.merged_at) + _AT_ONCE
         return health._replace(is_changed=is_changed)
@@ -82,22 +107,35 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
     return health
 
 
-def waiting_for(reports: Iterable[RingReport], target: Version) -> tuple[str, ...]:
-    """Why a release waits, a clause for each group before; none: it does not."""
-    return tuple(_why(each, target) for each in reports if each.passed != target)
+def unposted(version: Version) -> str:
+    """Return which commit statuses a release of Flux does not post, a clause; empty: it posts all of them.
+
+    Sources: fluxcd/flux2 #5737, and fluxcd/notification-controller #1246 and #1373.
+    """
+    if version == _WITHOUT_STATUSES:
+        return f"Flux {version} posts no commit statuses"
+    return f"Flux {version} posts no failures" if version and version.minor == _WITHOUT_FAILURES else ""
+
+
+class Obstacle(NamedTuple):
+    """A reason why a release waits for a group."""
+
+    text: str  # A clause
+    is_stuck: bool = False  # Only a user can end it
+
+
+def obstacle(report: RingReport, target: Version) -> Obstacle:
+    """Return why a release waits for a group that has not passed it."""
+    if report.version and report.version != target:
+        is_beyond = report.version > target
+        return Obstacle(f"{report.name} runs {report.version}{', which is newer' if is_beyond else ''}", is_beyond)
+    return Obstacle(report.detail, report.is_stuck)
 
 
 def passed_by_all(reports: Sequence[RingReport]) -> Version:
     """The release that all of the groups have passed; empty: there is none."""
     found = {each.passed for each in reports}
     return found.pop() if len(found) == 1 else NO_VERSION
-
-
-def _why(report: RingReport, target: Version) -> str:
-    if report.version and report.version != target:
-        beyond = ", which is newer" if report.version > target else ""
-        return f"{report.name} runs {report.version}{beyond}"
-    return report.detail
 
 
 def _holding(commits: Sequence[BaseCommit], paths: Iterable[str]) -> list[BaseCommit]:
@@ -117,31 +155,90 @@ def _since(merged_at: str, holding: Sequence[BaseCommit], commits: Sequence[Base
     return max([each for each in (oldest, merged_at) if each], key=_moment, default="")
 
 
-def _health(source: HealthStatus | None, holding: Iterable[BaseCommit], name: str) -> RingReport:
-    """The state, and why, of any release. The newest commit that has a context decides about it."""
+def _health(facts: RingFacts, commits: Sequence[BaseCommit], held: int, now: datetime) -> RingReport:
+    """Return the state of a group, of any release, and the reason.
+
+    The newest commit that has a context decides about it. ``held``: how many of the commits have the release.
+    """
+    source, name = facts.healthy, facts.name
     if source is None:
         return RingReport(name, RingState.PASSED)
-    newest: dict[str, tuple[str, CommitStatus]] = {}
-    for commit in holding:
-        for context, status in commit.statuses.items():
-            newest.setdefault(context, (commit.oid, status))
-    unknown = []
+    doubts: list[_Doubt] = []
     for wanted in source.contexts:
-        found = [context for context in newest if fits(wanted, context)]
-        for context in found:
-            oid, status = newest[context]
-            is_trusted = status.creator.lower() == source.creator.lower()
-            if is_trusted and status.state in ("failure", "error"):
+        contexts = [*_contexts(commits, held, wanted, source.creator)]
+        if not contexts:
+            since = commits[held - 1].committed_at if held else ""
+            doubts.append(_Doubt(f"Flux has not posted {wanted}", since))
+        for context in contexts:
+            index, status = _newest(commits[:held], context)
+            if status is not None and _is_by(status, source) and status.state in ("failure", "error"):
                 detail = f"Flux reports a failure in {name} ({context})"
-                return RingReport(name, RingState.FAILING, detail=detail, failed=oid, context=context)
-            if not is_trusted:
-                unknown.append(f"{context} was posted by {status.creator or 'an unknown user'}")
-            elif status.state != "success":
-                unknown.append(f"{context} is {status.state}")
-        unknown += [] if found else [f"Flux has not posted {wanted}"]
-    if unknown:
-        return RingReport(name, RingState.UNKNOWN, detail=f"{name} is not known to be healthy: {unknown[0]}")
-    return RingReport(name, RingState.PASSED)
+                failing = RingReport(name, RingState.FAILING, detail=detail, failed=commits[index].oid, context=context)
+                return failing._replace(succeeded=_succeeded(commits[index + 1 : held], context, source))
+            doubts += _doubts(facts, commits, held, context, now)
+    if not doubts:
+        return RingReport(name, RingState.PASSED)
+    is_stuck = any(doubt.since and now > _moment(doubt.since) + facts.reported_after + _PATIENCE for doubt in doubts)
+    detail = f"{name} is not known to be healthy: {doubts[0].text}"
+    return RingReport(name, RingState.UNKNOWN, detail=detail, is_stuck=is_stuck)
+
+
+class _Doubt(NamedTuple):
+    """A reason not to know whether a group is healthy."""
+
+    text: str
+    since: str  # RFC 3339: the date of the commit on which Flux should have reported; empty: unknown
+
+
+def _contexts(commits: Sequence[BaseCommit], held: int, wanted: str, creator: str) -> Iterator[str]:
+    """Yield the contexts that match, those of earlier commits included: they have to be reported again."""
+    seen: dict[str, None] = {}
+    for index, commit in enumerate(commits):
+        for context, status in commit.statuses.items():
+            if index < held or status.creator.lower() == creator.lower():
+                seen.setdefault(context)
+    return (context for context in seen if fits(wanted, context))
+
+
+def _newest(commits: Sequence[BaseCommit], context: str) -> tuple[int, CommitStatus | None]:
+    """Return the newest status of a context, and the index of its commit."""
+    posted = ((index, commit.statuses[context]) for index, commit in enumerate(commits) if context in commit.statuses)
+    return next(posted, (len(commits), None))
+
+
+def _succeeded(commits: Iterable[BaseCommit], context: str, source: HealthStatus) -> str:
+    """Return the oid of the newest commit on which Flux reported success; empty: there is none."""
+    for commit in commits:
+        status = commit.statuses.get(context)
+        if status is not None and status.state == "success" and _is_by(status, source):
+            return commit.oid
+    return ""
+
+
+def _is_by(status: CommitStatus, source: HealthStatus) -> bool:
+    return status.creator.lower() == source.creator.lower()
+
+
+def _doubts(
+    facts: RingFacts, commits: Sequence[BaseCommit], held: int, context: str, now: datetime
+) -> Iterator[_Doubt]:
+    """Yield the reason not to know what a context says of the release."""
+    source = facts.healthy
+    index, status = _newest(commits[:held], context)
+    if status is None:
+        last, _ = _newest(commits, context)
+        why = f"Flux has not posted {context} since {commits[last].oid[:_SHORT]}"
+        yield _Doubt(why, commits[held - 1].committed_at if held else "")
+    elif source is not None and not _is_by(status, source):
+        yield _Doubt(f"{context} was posted by {status.creator or 'an unknown user'}", commits[index].committed_at)
+    elif status.state != "success":
+        yield _Doubt(f"{context} is {status.state}", commits[index].committed_at)
+    else:
+        due = [commit for commit in commits[:index] if _moment(commit.committed_at) + facts.reported_after < now]
+        is_sparse = any(sync.is_oci for sync in facts.syncs) and index < held - 1
+        if due and not is_sparse:
+            why = f"Flux has reported nothing on {context} since {commits[index].oid[:_SHORT]}"
+            yield _Doubt(why, due[-1].committed_at)
 
 
 def fits(pattern: str, text: str) -> bool:

@@ -20,6 +20,7 @@ from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.pullrequests.desired import Reconciliation, recorded, with_state
 from flux_upgrade.pullrequests.text.commit import TITLE
 
+_SHORT = 12  # Characters of an oid
 # Why there is no revert, by whether the cluster would accept it.
 _NO_REVERT = {
     WayBack.SAFE: "the Flux files were changed after the merge",
@@ -31,7 +32,7 @@ _NO_REVERT = {
 
 def failures(inventory: Inventory, repository: Repository) -> Iterator[FailedUpgrade]:
     """Those to report, or reported already. None if a user removed our text."""
-    rings = Rings(inventory.update_groups, inventory.config, repository, inventory.now)
+    rings = Rings(inventory.update_groups, inventory.config, repository, inventory.now, inventory.tree)
     return (each for each in rings.failures() if markers.text_of(each.pull.body) is not None)
 
 
@@ -66,7 +67,13 @@ def _comment(failed: FailedUpgrade) -> str:
         )
     else:
         remedy = f"Fix the problem, or revert this pull request. {version} is then held for {names}."
-        if failed.asks_for_revert:
+        if failed.report.succeeded:
+            good, bad = failed.report.succeeded[:_SHORT], failed.report.failed[:_SHORT]
+            remedy = (
+                f"Flux reported success with {version} on {good}, so look at the commits from there to {bad} first. "
+                "flux-upgrade does not open a revert."
+            )
+        elif failed.asks_for_revert:
             remedy = f"Fix the problem. flux-upgrade does not open a revert, because {_NO_REVERT[failed.way_back]}."
     return (
         f"{plain(failed.report.detail)} after this upgrade was merged. {names} {waits} until it reports success on a "
@@ -81,7 +88,7 @@ def _revert(failed: FailedUpgrade, url: str) -> RevertPull:
     reported = [
         ("Context", code(report.context)),
         ("Posted by", code(healthy.creator if healthy is not None else "")),
-        ("Commit", f"[{report.failed[:12]}]({url}/commit/{report.failed})"),
+        ("Commit", f"[{report.failed[:_SHORT]}]({url}/commit/{report.failed})"),
     ]
     refused = BumpKind(failed.state.subject).approval(report.version)
     names = _waiting(failed)

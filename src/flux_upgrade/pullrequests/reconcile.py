@@ -215,6 +215,8 @@ def _merges_by_itself(proposal: Proposal, context: ProposalContext) -> bool:
     most, kind = proposal.group.governance.auto_merge, proposal.bump_kind
     if most is MaxBump.NONE or proposal.is_draft:
         return False
+    if any(upgrade.wait is not None and upgrade.wait.is_stuck for _, upgrade in proposal.upgrades):
+        return False  # No group before can test it
     if kind is BumpKind.PATCH:
         # What has to be done before merging, such as a signature, waits for whoever does it.
         return not checklist.has_to_do(proposal)

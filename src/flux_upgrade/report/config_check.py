@@ -11,9 +11,12 @@ from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.config.keys import LIMITS
 from flux_upgrade.model.text import printable
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.pin import Role
 from flux_upgrade.pins.registry import ALSO
 from flux_upgrade.policy.decision import OnFailure, Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
+from flux_upgrade.policy.rings import unposted
 from flux_upgrade.policy.schedule import needs_both_days
 from flux_upgrade.report.impact_phrases import TEXT
 from flux_upgrade.report.known_facts import known_line
@@ -31,6 +34,7 @@ _MIGRATIONS: dict[Migrate, list[str]] = {
 }
 
 
+_NO_REVERT = ", so `on-failure: revert` has no effect until you upgrade"
 _LIMIT_CREATION = (
     "note: if strangers can read the repository on GitHub, let only collaborators create pull requests "
     "(Settings > General > Pull requests)"
@@ -165,8 +169,20 @@ def matches(
                 f"  note: {pattern} matches nothing ({why})" for pattern, why in void_patterns(group, config, places)
             )
             lines = ["  matches:", *lines, *notes]
+        lines += _status_notes(group.ring, clusters)
         found[group.name] = [printable(line) for line in lines]
     return found
+
+
+def _status_notes(ring: Ring, update_groups: Iterable[UpdateGroup]) -> Iterator[str]:
+    """Yield a note for each release that runs in a group and does not post every commit status."""
+    if ring.healthy is None:
+        return
+    members = (member for group in update_groups for cluster in group.clusters for member in cluster.members)
+    versions = {member.pin.stated_version for member in members if member.pin.role is Role.INSTALLS}
+    releases = sorted(filter(None, map(Version.parse, versions)))
+    for missing in filter(None, map(unposted, releases)):
+        yield f"  note: {missing}{_NO_REVERT if ring.on_failure is OnFailure.REVERT else ''}"
 
 
 def _clusters(update_groups: Iterable[UpdateGroup]) -> Iterator[str]:

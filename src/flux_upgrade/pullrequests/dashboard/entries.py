@@ -132,7 +132,8 @@ def _entry(rows: Sequence[Row], planned: UpdateGroupPlan, config: Config, reposi
     decision = row.decision
     if isinstance(decision, Upgrade):
         note = "" if pull or issue or section is Section.UNOPENED else "not opened yet"
-        return entry._replace(why="; ".join(decision.waits_for), note=note)
+        hint = "look at that group, or tick “do not wait” in the pull request" if decision.is_stuck else ""
+        return entry._replace(why="; ".join(decision.waits_for), hint=hint, note=note)
     if row.state is State.NEEDS_APPROVAL:
         return entry
     hint = decision.hint if section is Section.HELD else ""
@@ -145,7 +146,9 @@ def _section(row: Row, *, is_open: bool) -> Section | None:
     if row.state is State.NEEDS_APPROVAL:
         return Section.APPROVAL
     if isinstance(decision, Upgrade):
-        return Section.WAITING if row.state is State.WAITS else None if is_open else Section.UNOPENED
+        if row.state is State.WAITS:
+            return Section.HELD if decision.is_stuck else Section.WAITING
+        return None if is_open else Section.UNOPENED
     effect = decision.reason.effect
     if effect.verb:
         return Section.DECLINED

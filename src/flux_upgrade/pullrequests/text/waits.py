@@ -10,6 +10,8 @@ from flux_upgrade.model.text import enumeration
 from flux_upgrade.planning.plan import GroupWait
 from flux_upgrade.pullrequests.text.view import View
 
+_STUCK = "it does not pass by itself. Look at that group, or decide that this release does not wait."
+
 
 def short(view: View) -> Iterator[str]:
     """For the first line."""
@@ -41,6 +43,8 @@ def _for_groups(view: View, wait: GroupWait) -> str:
     if wait.is_ended:
         said = f"**This does not wait for {names}**, because you ticked the box{':' if wait.why else '.'}"
     said = "\n".join(filter(None, (said, bullets([plain(each) for each in wait.why]))))
+    if wait.is_stuck and not wait.is_ended:
+        said += f"\n\n**This needs you:** {_STUCK}"
     if view.has_boxes:
         entry = markers.ring_entry(view.proposal.slug, target, wait.groups)
         text = f"do not wait for {names} with {target}"
