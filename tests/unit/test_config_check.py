@@ -55,6 +55,24 @@ def test_it_says_what_a_group_waits_for(tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert "  after: staging, once it has run the same release for 3d\n" in out
     assert "  healthy: flux-staging[bot] posts success for kustomization/flux-system/staging\n" in out
+    assert "  note: Flux v2.8.8 posts no failures\n" in out
+    assert out.count("posts no") == 1, "no health is asked of production"
+
+
+@pytest.mark.parametrize(
+    ("release", "note"),
+    [
+        ("v2.8.7", "  note: Flux v2.8.7 posts no failures, so `on-failure: revert` has no effect until you upgrade\n"),
+        ("v2.9.4", ""),
+    ],
+)
+def test_it_says_which_statuses_a_release_does_not_post(tmp_path: Path, release: str, note: str) -> None:
+    files = fleet({"clusters/production": "v2.8.8", "clusters/staging": release})
+    config = RINGS.replace(b"    healthy:", b"    on-failure: revert\n    healthy:")
+    code, out, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": config})
+    assert (code, err) == (0, "")
+    assert note in out
+    assert ("has no effect" in out) is bool(note)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +88,53 @@ def test_it_says_what_a_failure_leads_to(tmp_path: Path, healthy: str, line: str
     code, out, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": group.encode()})
     assert (code, err) == (0, "")
     assert line in out
+
+
+WORKFLOW = """\
+name: flux-upgrade
+on:
+  schedule:
+    - cron: "17 5 * * *"
+jobs:
+  upgrade:
+    steps:
+      - uses: acme/flux-upgrade@v1
+"""
+WINDOW = "schedule: '* 9-15 * * 1-4'\ntimezone: Europe/Berlin\n"
+NEVER = (
+    "nothing is opened in the schedule of the config file, * 9-15 * * 1-4 (Europe/Berlin): "
+    "the workflow runs at 17 5 * * * (UTC)"
+)
+
+
+@pytest.mark.parametrize(
+    ("workflows", "config", "is_told"),
+    [
+        ({"flux.yaml": WORKFLOW}, WINDOW, True),
+        ({"flux.yaml": WORKFLOW}, WINDOW.replace("9-15", "6-7"), False),
+        ({"flux.yaml": WORKFLOW}, WINDOW.replace("Europe/Berlin", "America/New_York").replace("9-15", "0-1"), False),
+        ({"flux.yaml": WORKFLOW, "b.yml": WORKFLOW.replace("17 5", "17 *")}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW.replace("17 5 * * *", "${{ vars.CRON }}")}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW.replace("acme/flux-upgrade", "acme/other")}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW.replace("schedule", "workflow_dispatch")}, WINDOW, False),
+        ({}, WINDOW, False),
+    ],
+)
+def test_a_schedule_in_which_no_workflow_runs(
+    tmp_path: Path, workflows: Mapping[str, str], config: str, *, is_told: bool
+) -> None:
+    files = {f".github/workflows/{name}": text.encode() for name, text in workflows.items()}
+    code, _, err = check(tmp_path, {**FLEET, **files, ".github/flux-upgrade.yaml": config.encode()})
+    assert code == 0
+    assert (NEVER in err) is is_told
+
+
+def test_a_group_with_a_schedule_of_its_own_is_named(tmp_path: Path) -> None:
+    config = b"groups:\n  staging: {paths: [clusters/**], schedule: '* 20 * * *'}\n"
+    files = {**FLEET, ".github/workflows/flux.yaml": WORKFLOW.encode(), ".github/flux-upgrade.yaml": config}
+    code, _, err = check(tmp_path, files)
+    assert code == 0
+    assert "the schedule of the group staging, * 20 * * * (UTC)" in err
 
 
 def test_it_says_which_schedule_needs_both_days(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import assign
 from flux_upgrade.clusters.known import WithoutEffect, void_entries
 from flux_upgrade.clusters.void_groups import Void, group_paths, groups_without_match
+from flux_upgrade.clusters.workflow_runs import never_inside
 from flux_upgrade.commands.config_trust import doubt
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import KEY_READERS, build_flux, build_snapshot, build_timing, read_text
@@ -58,7 +59,8 @@ def run(path: str, environment: Environment, console: Console) -> int:
     withheld = load(text, file, KEY_READERS, doubt=partial(doubt, environment, file, text)).withheld
     # Their values are shown, too.
     config = load(text, file, KEY_READERS, None, None if withheld.keys else shared_configs(environment))
-    config = config.counting_on(datetime.fromtimestamp(build_timing(environment).now(), UTC).date(), file)
+    now = datetime.fromtimestamp(build_timing(environment).now(), UTC)
+    config = config.counting_on(now.date(), file)
     compared = _compared(file, environment, config, snapshot, is_there=is_there)
     void = compared.void
     verdict = f"{counted(len(void), 'group')} without a match" if void else "no problem"
@@ -66,7 +68,7 @@ def run(path: str, environment: Environment, console: Console) -> int:
     console.show(check_report(config, title, compared.matches))
     if withheld.keys:
         console.warn(_NOT_USED.format(keys=enumeration(withheld.keys), why=withheld.why))
-    for entry in compared.without_effect:
+    for entry in (*compared.without_effect, *never_inside(config, snapshot, now)):
         console.warn(entry.text)
     if compared.warning:
         console.warn(compared.warning)

@@ -96,6 +96,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
     request = options.request
     if request.approve:
         request = request._replace(approve=resolved(request.approve, update_groups))
+    now = datetime.fromtimestamp(build_timing(environment).now(), UTC)
     return Inventory(
         update_groups=update_groups,
         config=config,
@@ -104,7 +105,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         ownership=Ownership(repository, is_named=snapshot.location.is_file),
         reported_only=tuple(reported_only),
         request=request,
-        now=datetime.fromtimestamp(build_timing(environment).now(), UTC),
+        now=now,
         head=snapshot.location.head,
         all_paths=frozenset(paths) if snapshot.is_whole else None,
         checkout=checkout,
@@ -119,7 +120,10 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
             urls=checkout.urls,
             followed=partial(build_followed, checkout, files),
         ),
-        void=tuple(_void(options, repository, config, members, is_all=snapshot.is_whole)),
+        void=(
+            *_void(options, repository, config, members, is_all=snapshot.is_whole),
+            *_without_run(repository, config, now, is_all=snapshot.is_whole),
+        ),
     )
 
 
@@ -153,6 +157,14 @@ def _void(
 
         yield from void_entries(config, members)
         yield from with_other_releases(config, members)
+
+
+def _without_run(tree: Snapshot, config: Config, now: datetime, *, is_all: bool) -> Iterator[WithoutEffect]:
+    """Yield the schedules during which no workflow runs."""
+    if is_all and any(group.governance.window.cron for group in (*config.groups, config.default)):
+        from flux_upgrade.clusters.workflow_runs import never_inside  # late: few config files have a schedule
+
+        yield from never_inside(config, tree, now)
 
 
 def void_here(
