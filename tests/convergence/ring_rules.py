@@ -63,6 +63,7 @@ POSTED = {
     "staging": ("kustomization/flux-system/staging",),
     "canary": ("kustomization/flux-system/canary", "kustomization/apps/canary-apps"),
 }
+_WITHOUT_STATUSES = "v2.8.0"
 _READ = 100  # Commits that a run reads
 GROUPS = ("staging", "canary", "production")
 CLUSTERS = ("staging", "staging-2", "canary", "production")
@@ -99,6 +100,8 @@ class Ledger:
             return Passing(f"{before.name} fails: {states}", is_failing=True)
         if now < since + before.soak:
             return Passing(f"{before.name} has it since {since}")
+        if release == _WITHOUT_STATUSES:
+            return Passing(f"{release} posts no commit statuses")
         missing = {context: state for context, state in states.items() if state != "success"}
         return Passing(f"{before.name}: {missing}" if missing else "")
 

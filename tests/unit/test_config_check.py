@@ -117,6 +117,12 @@ NEVER = (
         ({"flux.yaml": WORKFLOW.replace("17 5 * * *", "${{ vars.CRON }}")}, WINDOW, False),
         ({"flux.yaml": WORKFLOW.replace("acme/flux-upgrade", "acme/other")}, WINDOW, False),
         ({"flux.yaml": WORKFLOW.replace("schedule", "workflow_dispatch")}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW.replace("  schedule:", "  push: {branches: [main]}\n  schedule:")}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW, "b.yaml": WORKFLOW.replace("on:", "on: [push]\nother:")}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW, "b.yaml": WORKFLOW.replace("on:", "on: workflow_call\nother:")}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW + "\n---\n[\n"}, WINDOW, False),
+        ({"flux.yaml": WORKFLOW}, "schedule: '* * 29 2 *'\n", False),
+        ({"flux.yaml": WORKFLOW.replace("17 5", "*/5 5")}, WINDOW, False),
         ({}, WINDOW, False),
     ],
 )
@@ -135,6 +141,17 @@ def test_a_group_with_a_schedule_of_its_own_is_named(tmp_path: Path) -> None:
     code, _, err = check(tmp_path, files)
     assert code == 0
     assert "the schedule of the group staging, * 20 * * * (UTC)" in err
+
+
+def test_a_schedule_is_named_once_and_only_if_it_governs_an_installation(tmp_path: Path) -> None:
+    groups = "groups:\n  a: {paths: ['clusters/**']%s}\n  b: {paths: ['b/**']}\n"
+    files = {**FLEET, ".github/workflows/flux.yaml": WORKFLOW.encode()}
+    _, _, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": (WINDOW + groups % "").encode()})
+    assert err.count("nothing is opened") == 1
+    assert NEVER in err
+    inner = WINDOW + groups % ", schedule: '* 5 * * *', timezone: UTC"
+    _, _, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": inner.encode()})
+    assert "nothing is opened" not in err
 
 
 def test_it_says_which_schedule_needs_both_days(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from flows import listed
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.sync import sync_of
 from flux_upgrade.config.config import Governance
@@ -14,6 +15,7 @@ from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.rings import RingFacts, RingReport, RingState, Sync, report_of
+from flux_upgrade.policy.semver_range import Constraint
 from flux_upgrade.snapshot.snapshot import in_memory
 from rings import CONTEXT, FLUX, HEALTHY, MINORS, RingRepository, group
 
@@ -82,9 +84,47 @@ def test_what_another_user_posted_before_the_release_is_not_waited_for() -> None
     assert report(commits(SUCCESS, forged), healthy=healthy).state is RingState.PASSED
 
 
-def test_a_release_that_posts_nothing_needs_a_user() -> None:
+def test_one_artifact_does_not_excuse_the_silence_of_other_clusters() -> None:
+    both = {f"kustomization/staging-{name}": CommitStatus("success", FLUX) for name in ("git", "oci")}
+    alone = {"kustomization/staging-oci": CommitStatus("success", FLUX)}
+    facts = RingFacts("staging", ("v2.9.4",) * 2, ("gotk.yaml",), "", HealthStatus(("kustomization/*",), FLUX))
+    facts = facts._replace(syncs=(Sync(timedelta(minutes=1)), Sync(timedelta(minutes=1), is_oci=True)))
+    staging = report_of(facts, commits(alone, alone, both, both), timedelta(0), NOW)
+    assert staging.state is RingState.UNKNOWN
+    assert "reported nothing on kustomization/staging-git" in staging.detail
+
+
+@pytest.mark.parametrize("statuses", [[], [{}] * 10])
+def test_a_cluster_that_never_reports_needs_a_user_however_many_commits_there_are(
+    statuses: list[dict[str, CommitStatus]],
+) -> None:
+    facts = RingFacts("staging", ("v2.9.4",), ("gotk.yaml",), "2026-08-01T12:00:00Z", HEALTHY)
+    busy = [commit._replace(blobs={"gotk.yaml": "new"}) for commit in commits(*statuses, minutes=10)]
+    assert report_of(facts, busy, timedelta(0), NOW).is_stuck
+    assert not report_of(facts._replace(merged_at="2026-09-09T23:00:00Z"), busy, timedelta(0), NOW).is_stuck
+
+
+def test_a_date_in_the_future_hides_no_silence_and_begins_no_soak() -> None:
+    history = commits({}, SUCCESS, SUCCESS)
+    history[0] = history[0]._replace(committed_at="2036-08-01T00:00:00+00:00")
+    assert report(history).state is RingState.UNKNOWN
+    history = commits(SUCCESS, SUCCESS)
+    history[0] = history[0]._replace(committed_at="2036-08-01T00:00:00+00:00")
+    staging = report(history)
+    assert (staging.state, staging.is_stuck) == (RingState.SOAKING, True)
+
+
+def test_a_version_that_is_not_known_needs_a_user() -> None:
+    facts = RingFacts("staging", ("v2.9.4", ""))
+    staging = report_of(facts, (), timedelta(0), NOW)
+    assert (staging.detail, staging.is_stuck) == ("staging runs v2.9.4, and a version that is not known", True)
+    assert not report_of(facts._replace(versions=("v2.9.4", "v2.9.3")), (), timedelta(0), NOW).is_stuck
+
+
+@pytest.mark.parametrize("posted", [{}, SUCCESS])
+def test_a_release_that_posts_nothing_needs_a_user(posted: dict[str, CommitStatus]) -> None:
     facts = RingFacts("staging", ("v2.8.0",), ("gotk.yaml",), "", HEALTHY)
-    staging = report_of(facts, commits({}, {}, SUCCESS), timedelta(0), NOW)
+    staging = report_of(facts, commits(posted, SUCCESS), timedelta(0), NOW)
     assert staging.is_stuck
     assert staging.detail == "staging is not known to be healthy: Flux v2.8.0 posts no commit statuses"
 
@@ -110,6 +150,43 @@ def test_a_group_that_never_upgrades_by_itself_needs_a_user() -> None:
     one = rings({"staging": "v2.8.8", "production": "v2.8.8"}, staging=Policy(bump=MaxBump.NONE))
     one.run()
     assert "- staging runs v2.8.8, and staging has policy none" in one.pull(PRODUCTION).body
+    assert "**This needs you:**" in one.pull(PRODUCTION).body
+
+
+RANGE = b"""apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux, namespace: flux-system}
+spec:
+  distribution: {version: 2.x, registry: ghcr.io/fluxcd}
+"""
+
+
+@pytest.mark.parametrize("name", ["staging", "production"])
+def test_a_group_that_follows_a_range_has_no_release_to_wait_for(name: str) -> None:
+    one = rings({"staging": "v2.8.7", "production": "v2.8.7"})
+    files = {path: content for path, content in one.forge.files.items() if name not in path}
+    one.forge.files.clear()
+    one.forge.push_to_base({**files, f"clusters/{name}/flux.yaml": RANGE})
+    one.run()
+    if name == "staging":
+        assert "- staging runs no known version" in one.pull(PRODUCTION).body
+        assert "**This needs you:**" in one.pull(PRODUCTION).body
+
+
+def test_a_release_outside_of_the_range_of_a_group_before_needs_a_user() -> None:
+    within = Policy(bump=MaxBump.MINOR, range=Constraint("<2.9.0"))
+    one = rings({"staging": "v2.8.8", "production": "v2.8.8"}, staging=within)
+    one.run()
+    assert "and v2.9.4 is outside of the range of staging" in one.pull(PRODUCTION).body
+
+
+def test_a_minor_that_was_declined_before_stays_declined_with_its_next_patch() -> None:
+    one = rings({"staging": "v2.8.8", "production": "v2.8.8"})
+    one.world.releases = listed("v2.8.7", "v2.8.8", "v2.9.3")
+    one.run()
+    one.forge.close_pull(one.pull(STAGING).number)
+    one.world.releases = listed("v2.8.7", "v2.8.8", "v2.9.3", "v2.9.4")
+    one.later(days=49)
     assert "**This needs you:**" in one.pull(PRODUCTION).body
 
 

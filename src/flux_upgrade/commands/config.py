@@ -45,6 +45,7 @@ class _Compared(NamedTuple):
     void: tuple[Void, ...] = ()
     without_effect: tuple[WithoutEffect, ...] = ()
     warning: str = ""
+    used: frozenset[str] | None = None  # Names of the groups with installations; None: unknown
 
 
 def run(path: str, environment: Environment, console: Console) -> int:
@@ -68,7 +69,7 @@ def run(path: str, environment: Environment, console: Console) -> int:
     console.show(check_report(config, title, compared.matches))
     if withheld.keys:
         console.warn(_NOT_USED.format(keys=enumeration(withheld.keys), why=withheld.why))
-    for entry in (*compared.without_effect, *never_inside(config, snapshot, now)):
+    for entry in (*compared.without_effect, *never_inside(config, snapshot, now, compared.used)):
         console.warn(entry.text)
     if compared.warning:
         console.warn(compared.warning)
@@ -99,4 +100,5 @@ def _compared(path: str, environment: Environment, config: Config, tree: Snapsho
     update_groups = assign(found, "", config, tree)
     reported = [each for each in members if each.pin.role is Role.REPORTED and not config.is_ignored(each.path)]
     matched = matches(config, update_groups, reported, group_paths(config, members), void)
-    return _Compared(matched, void, tuple(void_entries(config, members)))
+    used = frozenset(each.group.name for each in update_groups)
+    return _Compared(matched, void, tuple(void_entries(config, members)), used=used)

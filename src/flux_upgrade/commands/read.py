@@ -41,6 +41,7 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flux_upgrade.clusters.groups import UpdateGroup
     from flux_upgrade.clusters.known import WithoutEffect
     from flux_upgrade.clusters.void_groups import Void
 
@@ -122,7 +123,7 @@ def read_inventory(options: UpgradeOptions, environment: Environment) -> Invento
         ),
         void=(
             *_void(options, repository, config, members, is_all=snapshot.is_whole),
-            *_without_run(repository, config, now, is_all=snapshot.is_whole),
+            *_without_run(repository, config, now, update_groups, is_all=snapshot.is_whole),
         ),
     )
 
@@ -159,12 +160,14 @@ def _void(
         yield from with_other_releases(config, members)
 
 
-def _without_run(tree: Snapshot, config: Config, now: datetime, *, is_all: bool) -> Iterator[WithoutEffect]:
+def _without_run(
+    tree: Snapshot, config: Config, now: datetime, update_groups: Sequence[UpdateGroup], *, is_all: bool
+) -> Iterator[WithoutEffect]:
     """Yield the schedules during which no workflow runs."""
     if is_all and any(group.governance.window.cron for group in (*config.groups, config.default)):
         from flux_upgrade.clusters.workflow_runs import never_inside  # late: few config files have a schedule
 
-        yield from never_inside(config, tree, now)
+        yield from never_inside(config, tree, now, {each.group.name for each in update_groups})
 
 
 def void_here(

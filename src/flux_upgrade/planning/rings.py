@@ -156,11 +156,15 @@ class Rings:
         group = self._groups.get(name)
         if group is None:
             return ""
-        if group.group.governance.policy.bump is MaxBump.NONE:
+        policy = group.group.governance.policy
+        if policy.bump is MaxBump.NONE:
             return f"{name} has policy none"
+        if policy.range is not None and not policy.range.allows(target):
+            return f"{target} is outside of the range of {name}"
         members = [member for cluster in group.clusters for member in _installing(cluster)]
         for rejection in (rejection for member in members for rejection in self._feedback(group, member).rejections):
-            if rejection.reason is HoldReason.CLOSED_BY_HUMAN and rejection.target == target:
+            is_same_minor = rejection.bump_kind is BumpKind.MINOR and rejection.target.minor == target.minor
+            if rejection.reason is HoldReason.CLOSED_BY_HUMAN and (rejection.target == target or is_same_minor):
                 return f"a user closed {rejection.where}"
         return ""
 
@@ -244,7 +248,8 @@ def watched(update_groups: Sequence[UpdateGroup]) -> tuple[str, ...]:
     paths: dict[str, None] = {}
     for group in update_groups:
         for before in filter(None, map(by_name.get, group.group.ring.after)):
-            if max(_versions(before), default=NO_VERSION) > min(_versions(group), default=NO_VERSION):
+            ahead, behind = [*_versions(before)], [*_versions(group)]
+            if ahead and (not behind or max(ahead) > min(behind)):
                 paths |= dict.fromkeys(member.path for cluster in before.clusters for member in _installing(cluster))
     return tuple(sorted(paths))
 

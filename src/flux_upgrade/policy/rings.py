@@ -19,11 +19,12 @@ from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import HealthStatus
 
 _AT_ONCE = timedelta(minutes=1)  # Between a merge and its commit, by the clocks of different machines
+_DAY = timedelta(days=1)
 _UNKNOWN_INTERVAL = timedelta(hours=1)
 _WITHOUT_STATUSES = Version("v2.8.0")
 _WITHOUT_FAILURES = "2.8"  # The minor
 _SHORT = 7  # Characters of an oid that a user sees
-_PATIENCE = timedelta(days=1)
+_PATIENCE = _DAY
 """Time for a report that is late."""
 
 
@@ -84,17 +85,20 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
     """
     versions = {Version.parse(each) for each in facts.versions}
     if len(versions) != 1 or None in versions:
-        listed = ", ".join(sorted(set(filter(None, facts.versions)))) or "no known version"
-        return RingReport(facts.name, RingState.MIXED, detail=f"{facts.name} runs {listed}")
+        listed = ", ".join(sorted(set(filter(None, facts.versions))))
+        is_unknown = None in versions or not versions
+        listed += (", and a version that is not known" if listed else "no known version") if is_unknown else ""
+        return RingReport(facts.name, RingState.MIXED, detail=f"{facts.name} runs {listed}", is_stuck=is_unknown)
     version = Version(facts.versions[0])
     if soak is None:
         return RingReport(facts.name, RingState.PASSED, version)
     holding = _holding(commits, facts.paths)
     since = _since(facts.merged_at, holding, commits)
     health = _health(facts, commits, len(holding), now)._replace(version=version)
-    if health.state is RingState.UNKNOWN and version == _WITHOUT_STATUSES:
+    if facts.healthy is not None and health.state is not RingState.FAILING and version == _WITHOUT_STATUSES:
+        # The controller of the release before may post a success while it is replaced.
         detail = f"{facts.name} is not known to be healthy: {unposted(version)}"
-        health = health._replace(detail=detail, is_stuck=True)
+        health = health._replace(state=RingState.UNKNOWN, detail=detail, is_stuck=True)
     if health.state is RingState.FAILING:
         is_changed = bool(facts.merged_at) and _moment(since) > _moment(facts.merged_at) + _AT_ONCE
         return health._replace(is_changed=is_changed)
@@ -103,7 +107,7 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
         return RingReport(facts.name, RingState.UNKNOWN, version, f"{facts.name} has no known date of {version}")
     if now < until:
         kept = f"{facts.name} has run {version} since {since[:10]}, and the soak ends on {until.date()}"
-        return RingReport(facts.name, RingState.SOAKING, version, kept)
+        return RingReport(facts.name, RingState.SOAKING, version, kept, is_stuck=_moment(since) > now + _DAY)
     return health
 
 
@@ -167,8 +171,7 @@ def _health(facts: RingFacts, commits: Sequence[BaseCommit], held: int, now: dat
     for wanted in source.contexts:
         contexts = [*_contexts(commits, held, wanted, source.creator)]
         if not contexts:
-            since = commits[held - 1].committed_at if held else ""
-            doubts.append(_Doubt(f"Flux has not posted {wanted}", since))
+            doubts.append(_Doubt(f"Flux has not posted {wanted}", _begin(facts, commits, held)))
         for context in contexts:
             index, status = _newest(commits[:held], context)
             if status is not None and _is_by(status, source) and status.state in ("failure", "error"):
@@ -228,17 +231,32 @@ def _doubts(
     if status is None:
         last, _ = _newest(commits, context)
         why = f"Flux has not posted {context} since {commits[last].oid[:_SHORT]}"
-        yield _Doubt(why, commits[held - 1].committed_at if held else "")
+        yield _Doubt(why, _begin(facts, commits, held))
     elif source is not None and not _is_by(status, source):
         yield _Doubt(f"{context} was posted by {status.creator or 'an unknown user'}", commits[index].committed_at)
     elif status.state != "success":
         yield _Doubt(f"{context} is {status.state}", commits[index].committed_at)
     else:
-        due = [commit for commit in commits[:index] if _moment(commit.committed_at) + facts.reported_after < now]
-        is_sparse = any(sync.is_oci for sync in facts.syncs) and index < held - 1
+        due = [date for date in _dates(commits[: index + 1], now)[:index] if date + facts.reported_after < now]
+        is_sparse = bool(facts.syncs) and all(sync.is_oci for sync in facts.syncs) and index < held - 1
         if due and not is_sparse:
             why = f"Flux has reported nothing on {context} since {commits[index].oid[:_SHORT]}"
-            yield _Doubt(why, due[-1].committed_at)
+            yield _Doubt(why, due[-1].isoformat())
+
+
+def _begin(facts: RingFacts, commits: Sequence[BaseCommit], held: int) -> str:
+    """Return when the group got the release, RFC 3339; empty: unknown."""
+    oldest = commits[held - 1].committed_at if held else ""
+    return facts.merged_at or oldest if held == len(commits) else oldest
+
+
+def _dates(commits: Sequence[BaseCommit], now: datetime) -> list[datetime]:
+    """Return the dates of some commits, newest first. One in the future counts as that of the commit before."""
+    dates: list[datetime] = []
+    for commit in reversed(commits):
+        date = _moment(commit.committed_at)
+        dates.append(date if date <= now else dates[-1] if dates else now)
+    return dates[::-1]
 
 
 def fits(pattern: str, text: str) -> bool:
