@@ -109,6 +109,7 @@ class RingYear(Year):
                 yield f"#{pull.number} proposes {state.target}, which {before.name} has reverted"
         last, current = max(self._released, key=Version), self.user.current(name)
         is_answered = any(each[0] == name for each in (*self.user.ready, *self.user.refused))
+        is_answered |= any(self._is_declined(pull, name, last) for pull in self.user.pulls)
         own = any(markers.state_of(each.body) for each in self._merged(name) if self._target(each) > current)
         kept = self.user.current(before.name)
         is_passed = current < kept and not self._missing(name, kept)
@@ -134,6 +135,11 @@ class RingYear(Year):
 
     def _merged(self, name: str) -> list[Pull]:
         return [each for each in self.user.pulls if each.merged_at and cluster_of(each.head) == name]
+
+    def _is_declined(self, pull: Pull, name: str, release: str) -> bool:
+        """Whether it was closed: an approval after that counts once, so that the answer may count again."""
+        is_closed = pull.state == "closed" and not pull.merged_at and cluster_of(pull.head) == name
+        return is_closed and self._target(pull) == release
 
     def _is_open(self, pull: Pull, name: str) -> bool:
         return pull.state == "open" and cluster_of(pull.head) == name
