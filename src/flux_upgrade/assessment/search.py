@@ -89,7 +89,7 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
         hinted += [] if hints is None else [(path, hints)]
         part = None
         if is_large and path in searched.paths:
-            part = large_file(tree, path, target, may_have_reference=hints is not None)
+            part = large_file(tree, path, target, may_have_reference=bool(hints and hints.kinds))
         if part is not None:
             parts.append(part)
         elif refusal is not None and path in searched.manifests:
