@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cases_on_disk import run_in
 from flux_upgrade.adapters.local.files import MAX_FILE
+from flux_upgrade.model.errors import Unreadable
 from flux_upgrade.pins.unread_files import LARGEST, suspected_kind
 
 INSTANCE = b"""apiVersion: fluxcd.controlplane.io/v1
@@ -44,3 +46,11 @@ def test_a_large_file_without_the_name_is_left_out(tmp_path: Path, written_sourc
 def test_a_name_on_the_border_of_two_pieces_counts() -> None:
     assert suspected_kind("flux.yaml", [b"kind: Flux", b"Instance\n"]) == "flux-instance"
     assert suspected_kind("flux.sh", [b"kind: FluxInstance\n"]) == ""
+
+
+def test_a_text_that_cannot_be_read_to_its_end_may_have_one() -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"kind: ConfigMap\n"
+        raise Unreadable("it is gone")
+
+    assert suspected_kind("flux.yaml", pieces()) == "flux-instance"

@@ -35,7 +35,7 @@ _WORDS = (b"FluxInstance", b"HelmRelease")
 def suspected_kind(path: str, chunks: Iterable[bytes]) -> str:
     """Return the kind of version reference that the text of a large YAML file may have; empty if there is none.
 
-    A text that cannot be read to its end counts by what is read of it.
+    A text that cannot be read to its end may have one.
     """
     if not path.endswith(YAML):
         return ""
@@ -51,7 +51,7 @@ def suspected_kind(path: str, chunks: Iterable[bytes]) -> str:
             if name:
                 return name
     except Unreadable:
-        pass
+        return _INSTANCE
     return ""
 
 
