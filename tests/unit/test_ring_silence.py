@@ -225,6 +225,10 @@ spec:
         ({"flux/gotk-components.yaml": b"", "flux/gotk-sync.yaml": GIT}, Sync(timedelta(minutes=10))),
         ({"flux/gotk-components.yaml": b""}, Sync()),
         ({"flux/gotk-components.yaml": b"", "flux/gotk-sync.yaml": b"spec: {interval: ${X}}\n"}, Sync()),
+        (
+            {"flux/gotk-components.yaml": b"", "flux/gotk-sync.yaml": GIT + b"---\nkind: OCIRepository\n"},
+            Sync(timedelta(minutes=10)),
+        ),
         ({"flux/instance.yaml": INSTANCE}, Sync(timedelta(minutes=1), is_oci=True)),
         ({"flux/instance.yaml": INSTANCE.replace(b"kind: OCI", b"interval: 5m\n    kind: OCI")}, Sync(timedelta(minutes=5), is_oci=True)),
     ],

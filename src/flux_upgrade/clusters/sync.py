@@ -14,32 +14,36 @@ from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _SYNC = "gotk-sync.yaml"  # As `flux bootstrap` names it
-_OCI = "OCIRepository"
+_GIT, _OCI = "GitRepository", "OCIRepository"
 _DEFAULT = "1m"
 """Interval of a FluxInstance's sync: https://fluxoperator.dev/docs/crd/fluxinstance/#sync-configuration."""
 
 
 def sync_of(cluster: Cluster, tree: Snapshot) -> Sync:
-    """Return what the cluster's `gotk-sync.yaml`, or its FluxInstance, says. ``tree``: the whole repository."""
+    """Return what the cluster's `gotk-sync.yaml`, or its FluxInstance, says. ``tree``: the whole repository.
+
+    If it has both, the cluster follows Git, of which Flux reports every commit.
+    """
     paths = (member.path for member in cluster.members if member.pin.role is Role.INSTALLS)
     syncs = [sync for path in paths for sync in _syncs(path, tree)]
-    intervals = [sync.interval for sync in syncs if sync.interval is not None]
-    return Sync(max(intervals, default=None), any(sync.is_oci for sync in syncs))
+    intervals = [interval for _, interval in syncs if interval is not None]
+    kinds = {kind for kind, _ in syncs}
+    return Sync(max(intervals, default=None), is_oci=_OCI in kinds and _GIT not in kinds)
 
 
-def _syncs(path: str, tree: Snapshot) -> Iterator[Sync]:
+def _syncs(path: str, tree: Snapshot) -> Iterator[tuple[str, timedelta | None]]:
+    """Yield the kind and the interval of each object of a sync."""
     instance, sync = tree.at(path), tree.at(posixpath.join(posixpath.dirname(path), _SYNC))
     if instance is not None and b"FluxInstance" in instance.content:
         yield from _of_instance(instance)
     for item in sync.readable if sync is not None else ():
-        yield Sync(_duration(item.text_at("spec", "interval")), item.text_at("kind") == _OCI)
+        yield item.text_at("kind"), _duration(item.text_at("spec", "interval"))
 
 
-def _of_instance(file: File) -> Iterator[Sync]:
+def _of_instance(file: File) -> Iterator[tuple[str, timedelta | None]]:
     for item in file.readable:
         if item.text_at("kind") == "FluxInstance" and item.has("spec", "sync"):
-            interval = _duration(item.text_at("spec", "sync", "interval") or _DEFAULT)
-            yield Sync(interval, item.text_at("spec", "sync", "kind") == _OCI)
+            yield item.text_at("spec", "sync", "kind"), _duration(item.text_at("spec", "sync", "interval") or _DEFAULT)
 
 
 def _duration(text: str) -> timedelta | None:
