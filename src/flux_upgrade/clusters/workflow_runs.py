@@ -58,11 +58,11 @@ def never_inside(
 
 def _crons(tree: Snapshot) -> list[str]:
     """Return the crons of the workflows that use flux-upgrade; none if their starts are unknown."""
-    files = [] if tree.location.is_sparse else [*filter(None, map(tree.at, tree.candidates(_WORKFLOWS)))]
     crons: list[str] = []
-    for file in files:
-        if _USES.search(file.content):
-            starts = _starts(file)
+    for path in () if tree.location.is_sparse else tree.candidates(_WORKFLOWS):
+        file = tree.at(path)
+        if file is None or _USES.search(file.content):
+            starts = None if file is None else _starts(file)
             if starts is None:
                 return []
             crons += starts
