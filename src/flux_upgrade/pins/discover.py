@@ -41,9 +41,9 @@ def discover(context: PinContext, paths: Collection[str] | None = None) -> tuple
     found, marked = list[Pin](), set[str]()
     files: dict[str, list[File]] = {kind.name: [] for kind in PIN_KINDS}
     for path in looked_at(context.tree) if paths is None else sorted(paths):
-        if manifests.is_in_another(path):
+        file, manifest, is_in_another = manifests.file_and_pin(path)
+        if is_in_another:
             continue  # The pin has the path of another of its files
-        file, manifest = manifests.file_and_pin(path)
         if manifest is not None:
             found.append(manifest)
         if manifest is None or manifest.proof.verdict is Verdict.UNREADABLE:
@@ -72,31 +72,30 @@ class _Manifests:
         self._tree, self._parts = context.tree, PartFinder(context.tree)
         self._candidates = frozenset(context.tree.candidates())
 
-    def is_in_another(self, path: str) -> bool:
-        """Whether an installation in several files has the file, and the path of another of them."""
-        parts = self._parts_at(path)
-        return parts is not None and parts.main != path and self._parts.parts_at(parts.main) == parts
+    def file_and_pin(self, path: str) -> tuple[File, Pin | None, bool]:
+        """Return a file, the pin that it is as a whole, and whether it belongs to the pin of another file.
 
-    def file_and_pin(self, path: str) -> tuple[File, Pin | None]:
-        """Return a file, and the pin that it is as a whole. The file is empty if it cannot be read."""
+        The file is empty if it cannot be read.
+        """
         try:
             file = self._tree.file(path)
         except Unreadable as error:
             # A candidate of Flux's own name is reported with the error; of any other file, the name may be a mark.
             file, pin = File(path, b""), self.finder.unread(path, error) if path in self._candidates else None
-            return file, pin or large_pin(path, self._tree.chunks(path) if error.why is Unread.TOO_LARGE else ())
-        return file, (self._pin_of(file) if path in self._candidates else None)
+            pin = pin or large_pin(path, self._tree.chunks(path) if error.why is Unread.TOO_LARGE else ())
+            return file, pin, False
+        if path not in self._candidates:
+            return file, None, False
+        parts = self._parts.parts_at(path) if gotk.may_be(path, file.content) else None
+        if parts is not None and parts.main != path and self._parts.parts_at(parts.main) == parts:
+            return file, None, True
+        return file, self._pin_of(file, parts), False
 
-    def _pin_of(self, file: File) -> Pin | None:
-        parts = self._parts_at(file.path)
+    def _pin_of(self, file: File, parts: Parts | None) -> Pin | None:
         pin = self.finder.at(file.path, file.content) if parts is None else self.finder.joined(parts)
         apart = self._parts.with_crds_elsewhere(pin) if pin is not None else None
         pin = (self.finder.joined(apart) if apart is not None else pin) or gotk.placeholder_pin(file)
         return pin or large_pin(file.path, (file.content,) if len(file.content) > LARGEST else ())
-
-    def _parts_at(self, path: str) -> Parts | None:
-        content = self._tree.content(path) if path in self._candidates else None
-        return self._parts.parts_at(path) if content is not None and gotk.may_be(path, content) else None
 
 
 def _without_shared(pins: Sequence[Pin], manifests: gotk.InstallationFinder) -> Iterator[Pin]:
