@@ -109,13 +109,13 @@ class RingYear(Year):
                 yield f"#{pull.number} proposes {state.target}, which {before.name} has reverted"
         last, current = max(self._released, key=Version), self.user.current(name)
         is_answered = any(each[0] == name for each in (*self.user.ready, *self.user.refused))
-        is_answered |= any(self._is_declined(pull, name, last) for pull in self.user.pulls)
         own = any(markers.state_of(each.body) for each in self._merged(name) if self._target(each) > current)
         kept = self.user.current(before.name)
         is_passed = current < kept and not self._missing(name, kept)
         if last in reverted and current < Version(last) and not is_answered and not own and not is_passed:
             reasons = [hold["reason"] for hold in self._decisions(name) if hold["target"] == last]
-            if reasons != ["group-reverted"]:
+            is_declined = any(self._is_declined(pull, name, last) for pull in self.user.pulls)
+            if reasons != ["group-reverted"] and not (is_declined and reasons == ["closed-by-human"]):
                 yield f"{before.name} has reverted {last}, and {name} is told {reasons}"
 
     def _decisions(self, name: str) -> Iterator[dict[str, str]]:
