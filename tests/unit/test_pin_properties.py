@@ -175,4 +175,7 @@ def test_a_broken_file_is_given_up_in_no_time() -> None:
     case = cases_of("flux-instance")[0]
 
     report = upgrade(case, {"flux.yaml": text.encode()}).report
-    assert report.startswith("flux.yaml:1 flux-instance reported unknown '' = no release\n")
+    assert report == (
+        "flux.yaml:1 flux-instance reported unknown '' = no release\n  \n"
+        "  reason: the file may set a Flux version, but it is not valid\n  next step: fix the syntax of the file\n"
+    )
