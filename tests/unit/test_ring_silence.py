@@ -14,7 +14,8 @@ from flux_upgrade.model.forge import BaseCommit, CommitStatus
 from flux_upgrade.pins.pin import Pin, Role
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.policy import MaxBump, Policy
-from flux_upgrade.policy.rings import RingFacts, RingReport, RingState, Sync, report_of
+from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState, Sync
+from flux_upgrade.policy.rings import report_of
 from flux_upgrade.policy.semver_range import Constraint
 from flux_upgrade.snapshot.snapshot import in_memory
 from rings import CONTEXT, FLUX, HEALTHY, MINORS, RingRepository, group

@@ -15,7 +15,9 @@ from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import Policy
-from flux_upgrade.policy.rings import RingFacts, fits, report_of
+from flux_upgrade.policy.ring_facts import RingFacts
+from flux_upgrade.policy.ring_health import fits
+from flux_upgrade.policy.rings import report_of
 from rings import CONTEXT, FLUX, HEALTHY, MINORS, RingRepository, group
 
 STAGING, PRODUCTION = "staging/minor", "production/minor"

@@ -9,7 +9,7 @@ from datetime import timedelta
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.model.go_durations import nanoseconds
 from flux_upgrade.pins.pin import Role
-from flux_upgrade.policy.rings import Sync
+from flux_upgrade.policy.ring_facts import Sync
 from flux_upgrade.snapshot.file import File
 from flux_upgrade.snapshot.snapshot import Snapshot
 

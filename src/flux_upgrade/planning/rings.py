@@ -19,16 +19,8 @@ from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, OnFailure, Re
 from flux_upgrade.policy.feedback import feedback_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Pending
-from flux_upgrade.policy.rings import (
-    Obstacle,
-    RingFacts,
-    RingReport,
-    RingState,
-    Sync,
-    obstacle,
-    passed_by_all,
-    report_of,
-)
+from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState, Sync
+from flux_upgrade.policy.rings import Obstacle, obstacle, passed_by_all, report_of
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _SETTLED = (PinState.EXACT, PinState.UNKNOWN)  # What is a range or floats says nothing of the release that runs

@@ -1,0 +1,131 @@
+"""The health of a group, by the commit statuses that Flux posts for it.
+
+Flux's notification-controller posts a commit status for each Kustomization on the commits that it reconciled
+(https://fluxcd.io/flux/components/notification/providers/#git-commit-status-updates).
+Anyone with write access can post one: it counts only with the configured context and creator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from flux_upgrade.model import patterns
+from flux_upgrade.model.forge import BaseCommit, CommitStatus
+from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.policy.decision import HealthStatus
+from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState
+
+_SHORT = 7  # Characters of an oid that a user sees
+_PATIENCE = timedelta(days=1)
+"""Time for a report that is late."""
+
+
+def health_of(facts: RingFacts, commits: Sequence[BaseCommit], held: int, now: datetime) -> RingReport:
+    """Return the state of a group, of any release, and the reason.
+
+    The newest commit that has a context decides about it. ``held``: how many of the commits have the release.
+    """
+    source, name = facts.healthy, facts.name
+    if source is None:
+        return RingReport(name, RingState.PASSED)
+    doubts: list[_Doubt] = []
+    for wanted in source.contexts:
+        contexts = [*_contexts(commits, held, wanted, source.creator)]
+        if not contexts:
+            doubts.append(_Doubt(f"Flux has not posted {wanted}", _begin(facts, commits, held)))
+        for context in contexts:
+            index, status = _newest(commits[:held], context)
+            if status is not None and _is_by(status, source) and status.state in ("failure", "error"):
+                detail = f"Flux reports a failure in {name} ({context})"
+                failing = RingReport(name, RingState.FAILING, detail=detail, failed=commits[index].oid, context=context)
+                return failing._replace(succeeded=_succeeded(commits[index + 1 : held], context, source))
+            doubts += _doubts(facts, commits, held, context, now)
+    if not doubts:
+        return RingReport(name, RingState.PASSED)
+    is_stuck = any(doubt.since and now > _moment(doubt.since) + facts.reported_after + _PATIENCE for doubt in doubts)
+    detail = f"{name} is not known to be healthy: {doubts[0].text}"
+    return RingReport(name, RingState.UNKNOWN, detail=detail, is_stuck=is_stuck)
+
+
+class _Doubt(NamedTuple):
+    """A reason not to know whether a group is healthy."""
+
+    text: str
+    since: str  # RFC 3339: the date of the commit on which Flux should have reported; empty: unknown
+
+
+def _contexts(commits: Sequence[BaseCommit], held: int, wanted: str, creator: str) -> Iterator[str]:
+    """Yield the contexts that match, those of earlier commits included: they have to be reported again."""
+    seen: dict[str, None] = {}
+    for index, commit in enumerate(commits):
+        for context, status in commit.statuses.items():
+            if index < held or status.creator.lower() == creator.lower():
+                seen.setdefault(context)
+    return (context for context in seen if fits(wanted, context))
+
+
+def _newest(commits: Sequence[BaseCommit], context: str) -> tuple[int, CommitStatus | None]:
+    """Return the newest status of a context, and the index of its commit."""
+    posted = ((index, commit.statuses[context]) for index, commit in enumerate(commits) if context in commit.statuses)
+    return next(posted, (len(commits), None))
+
+
+def _succeeded(commits: Iterable[BaseCommit], context: str, source: HealthStatus) -> str:
+    """Return the oid of the newest commit on which Flux reported success; empty: there is none."""
+    for commit in commits:
+        status = commit.statuses.get(context)
+        if status is not None and status.state == "success" and _is_by(status, source):
+            return commit.oid
+    return ""
+
+
+def _is_by(status: CommitStatus, source: HealthStatus) -> bool:
+    return status.creator.lower() == source.creator.lower()
+
+
+def _doubts(
+    facts: RingFacts, commits: Sequence[BaseCommit], held: int, context: str, now: datetime
+) -> Iterator[_Doubt]:
+    """Yield the reason not to know what a context says of the release."""
+    source = facts.healthy
+    index, status = _newest(commits[:held], context)
+    if status is None:
+        last, _ = _newest(commits, context)
+        why = f"Flux has not posted {context} since {commits[last].oid[:_SHORT]}"
+        yield _Doubt(why, _begin(facts, commits, held))
+    elif source is not None and not _is_by(status, source):
+        yield _Doubt(f"{context} was posted by {status.creator or 'an unknown user'}", commits[index].committed_at)
+    elif status.state != "success":
+        yield _Doubt(f"{context} is {status.state}", commits[index].committed_at)
+    else:
+        due = [date for date in _dates(commits[: index + 1], now)[:index] if date + facts.reported_after < now]
+        is_sparse = bool(facts.syncs) and all(sync.is_oci for sync in facts.syncs) and index < held - 1
+        if due and not is_sparse:
+            why = f"Flux has reported nothing on {context} since {commits[index].oid[:_SHORT]}"
+            yield _Doubt(why, due[-1].isoformat())
+
+
+def _begin(facts: RingFacts, commits: Sequence[BaseCommit], held: int) -> str:
+    """Return when the group got the release, RFC 3339; empty: unknown."""
+    oldest = commits[held - 1].committed_at if held else ""
+    return facts.merged_at or oldest if held == len(commits) else oldest
+
+
+def _dates(commits: Sequence[BaseCommit], now: datetime) -> list[datetime]:
+    """Return the dates of some commits, newest first. One in the future counts as that of the commit before."""
+    dates: list[datetime] = []
+    for commit in reversed(commits):
+        date = _moment(commit.committed_at)
+        dates.append(date if date <= now else dates[-1] if dates else now)
+    return dates[::-1]
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Whether ``text`` is ``pattern``, in which ``*`` matches any text. Linear in both."""
+    return patterns.fits(f"(?s){'.*'.join(map(re.escape, pattern.split('*')))}", text)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
