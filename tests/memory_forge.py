@@ -39,6 +39,7 @@ from replacing import replace
 
 URL = "https://git.example/acme/fleet"
 BASE = "main"
+_READ = 100  # Commits of the base that a run reads
 _MOST_PULLS = 10
 
 
@@ -67,6 +68,7 @@ class MemoryForge:
     made: set[str] = field(default_factory=set)
     """Oids of the commits that were made through the port."""
     base_commits: list[BaseCommit] = field(default_factory=list)
+    _changed_at: dict[str, str] = field(default_factory=dict)
     """Of the base, newest first; `blobs` with all of its files."""
     today: str = "2026-03-02T06:00:00Z"
     calls: int = 0
@@ -77,7 +79,7 @@ class MemoryForge:
 
     def __post_init__(self) -> None:
         self._base = self._commit(self.files, "Begin\n", ())
-        self._grow()
+        self._grow(self.today)
 
     # The port
 
@@ -96,7 +98,7 @@ class MemoryForge:
             viewer=self.viewer,
             issues=tuple(self.issues.values()),
             recent=self.recent,
-            commits=tuple(_looked_at(each, question.watched) for each in self.base_commits if question.watched),
+            commits=tuple(_looked_at(each, question.watched) for each in self.base_commits[:_READ] if question.watched),
             others=self._others(question, self.heads),
             closed=self._others(question, (of for of, pull in self.pulls.values() if pull.state is PullState.CLOSED)),
         )
@@ -242,11 +244,11 @@ class MemoryForge:
         self._move(branch, head)
         return head
 
-    def push_to_base(self, content: Mapping[str, bytes]) -> None:
-        """Commit to the base, as a revert does too."""
+    def push_to_base(self, content: Mapping[str, bytes], date: str = "") -> None:
+        """Commit to the base, as a revert does too. ``date``: of the commit, if not today."""
         self.files = {**self.files, **content}
         self._base = self._commit(self.files, "Work\n", (self._base,))
-        self._grow()
+        self._grow(date or self.today)
 
     def merge(self, number: int) -> None:
         """Squash the pull request's files onto the base; the branch stays."""
@@ -314,9 +316,11 @@ class MemoryForge:
         found = (name for name in names if question.prefix and name.startswith(question.prefix))
         return tuple(dict.fromkeys(name for name in found if name not in question.branches))
 
-    def _grow(self) -> None:
+    def _grow(self, date: str) -> None:
         blobs = {path: blob_id(content) for path, content in self.files.items()}
-        self.base_commits.insert(0, BaseCommit(self._base, self.today, blobs))
+        before = self.base_commits[0].blobs if self.base_commits else {}
+        self._changed_at |= {path: date for path, oid in blobs.items() if before.get(path) != oid}
+        self.base_commits.insert(0, BaseCommit(self._base, date, blobs))
 
     def _shown(self, pull: PullRequest, branch: str) -> PullRequest:
         """An open one has the head of its branch, and the statuses that this has by now."""
@@ -335,7 +339,7 @@ class MemoryForge:
 
     def _file(self, path: str) -> BaseFile:
         content = self.files.get(path)
-        return BaseFile("" if content is None else blob_id(content))
+        return BaseFile("" if content is None else blob_id(content), changed_at=self._changed_at.get(path, ""))
 
     def _commit(
         self, content: Mapping[str, bytes], message: str, parents: tuple[str, ...], *, is_sealed: bool = False

@@ -23,7 +23,8 @@ from flux_upgrade.model.forge import BaseCommit, BaseFile, Branch, CommitStatus,
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.planning.plan import Plan, Terms, Upgrade
-from flux_upgrade.planning.rings import Rings, watched
+from flux_upgrade.planning.ring_members import watched
+from flux_upgrade.planning.rings import Rings
 from flux_upgrade.policy.decision import Bump, BumpKind, Feedback, HealthStatus, Hold, Rejection, Ring
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy, decide

@@ -323,6 +323,9 @@ BEYOND_SCHEMA: dict[str, list[tuple[int, str]]] = {
             "soak has no effect in group 'a', which has no after: move it to the group that comes after it, or set after",
         )
     ],
+    "groups:\n  a: {paths: [a]}\n  b: {paths: [b], after: a, one-release-at-a-time: true}": [
+        (3, "one-release-at-a-time has no effect in group 'b', because no group has it in after: move it to a group th")
+    ],
     # What `after` says is unknown
     "groups:\n  a: {paths: [a], after: 7, soak: 3d}": [(2, "after expects a list, got a number")],
     # The number 1.3 may have been written as 1.30.

@@ -77,6 +77,7 @@ def test_a_change_of_the_group_before_begins_the_soak_anew() -> None:
     path = path_in("clusters/staging/one")
     content = one.forge.files[path]
     one.forge.push_to_base({path: content.replace(b"--log-level=info", b"--log-level=debug")})
+    one.run()
     one.later(days=2)
     assert one.pull(PRODUCTION).is_draft
     one.later(days=1)
@@ -290,7 +291,8 @@ def test_a_patch_that_was_reverted_before_does_not_hold_the_older_one_that_has_p
     one = rings(staging="v2.9.3")
     one.run()
     merge_and_revert(one, "staging/patch")
-    one.later(days=4)
+    one.later(days=1)
+    one.later(days=3)
     pull = one.pull(PRODUCTION)
     assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.9.3 in production", False)
     one.merge(PRODUCTION)

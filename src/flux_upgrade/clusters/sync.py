@@ -15,6 +15,8 @@ from flux_upgrade.snapshot.snapshot import Snapshot
 
 _SYNC = "gotk-sync.yaml"  # As `flux bootstrap` names it
 _GIT, _OCI = "GitRepository", "OCIRepository"
+_GATE = b"DisableCommitStatusEvent=true"
+"""Source: fluxcd/kustomize-controller #1755 and #1756."""
 _DEFAULT = "1m"
 """Interval of a FluxInstance's sync: https://fluxoperator.dev/docs/crd/fluxinstance/#sync-configuration."""
 
@@ -28,7 +30,17 @@ def sync_of(cluster: Cluster, tree: Snapshot) -> Sync:
     syncs = [sync for path in paths for sync in _syncs(path, tree)]
     intervals = [interval for _, interval in syncs if interval is not None]
     kinds = {kind for kind, _ in syncs}
-    return Sync(max(intervals, default=None), is_oci=_OCI in kinds and _GIT not in kinds)
+    is_oci = _OCI in kinds and _GIT not in kinds
+    return Sync(max(intervals, default=None), is_oci=is_oci, lacks_successes=_lacks_successes(cluster, tree))
+
+
+def _lacks_successes(cluster: Cluster, tree: Snapshot) -> bool:
+    """Whether a file next to the installation, or below, sets the feature gate: a patch of the controller."""
+    directories = {posixpath.dirname(member.path) for member in cluster.members if member.pin.role is Role.INSTALLS}
+    paths = (path for directory in directories for path in tree.candidates(directory))
+    # Below the root of the repository are all of its files.
+    files = (tree.at(path) for path in paths if "" not in directories or "/" not in path)
+    return any(file is not None and _GATE in file.content for file in files)
 
 
 def _syncs(path: str, tree: Snapshot) -> Iterator[tuple[str, timedelta | None]]:

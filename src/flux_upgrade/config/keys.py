@@ -463,6 +463,12 @@ RING = (
         "`revert`: also open a draft that reverts it. Needs `healthy` with commit statuses.",
         "comment",
     ),
+    Key(
+        "one-release-at-a-time",
+        PlainShape.BOOLEAN,
+        "Whether this group keeps its release until the groups that come after it run that release, too.",
+        "false",
+    ),
 )
 GROUP = MappingShape(
     (_PATHS, *RING, *GOVERNING),

@@ -76,6 +76,7 @@ def _refuse_together(given: Mapping[str, Any], root: MappingNode, source: YamlTe
     entries = {name: source.entries(value) for name, (_, value) in nodes if isinstance(value, MappingNode)}
     _refuse_order(groups, entries, source)
     _refuse_soak(groups, entries, source)
+    _refuse_one_release(groups, entries, source)
     _refuse_skipped(given, given, source.entries(root), source)
     for name, group in groups.items():
         _refuse_skipped(given, group, entries.get(name, {}), source)
@@ -109,6 +110,18 @@ def _refuse_soak(groups: _Groups, entries: Mapping[str, Entries], source: YamlTe
                 entries[name]["soak"][0],
                 f"soak has no effect in group {quoted(name)}, which has no after: move it to the group that comes "
                 f"after it, {enumeration(behind, 'or') or 'or set after'}",
+            )
+
+
+def _refuse_one_release(groups: _Groups, entries: Mapping[str, Entries], source: YamlText) -> None:
+    """A group that is to keep its release for the groups after it, of which there are none."""
+    awaited = {before for group in groups.values() for before in group.get("after", ())}
+    for name, group in groups.items():
+        if group.get("one-release-at-a-time") and name not in awaited:
+            source.refuse(
+                entries[name]["one-release-at-a-time"][0],
+                f"one-release-at-a-time has no effect in group {quoted(name)}, because no group has it in after: move "
+                "it to a group that comes before another one",
             )
 
 

@@ -123,6 +123,7 @@ class BaseFile(NamedTuple):
     oid: str  # Git's blob id; empty where there is no such file
     mode: str = "100644"  # Git's file mode, six octal digits
     history: tuple[str, ...] = ()  # Messages of the last commits that touched it, newest first, at most five
+    changed_at: str = ""  # Date of the last commit that changed it, on whatever branch: RFC 3339, UTC; empty: unknown
 
     def holds(self, content: bytes) -> bool:
         return self.oid == blob_id(content, self.oid)

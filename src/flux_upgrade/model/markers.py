@@ -88,6 +88,7 @@ class MarkerState(NamedTuple):
     given: tuple[str, ...] = ()
     """`label:flux`: what it was given, see ``Extras.names``. What a person takes away later is not given again."""
     answers: tuple[str, ...] = ()  # Answers whose authors the Git host was asked about, as ``AnswerRecord`` writes them
+    rings: tuple[str, ...] = ()  # About the groups before, ``RingMemory.entry``
 
 
 def content_entry(path: str, content: bytes) -> str:
@@ -193,7 +194,7 @@ def _begin(state: Mapping[str, object]) -> str:
     return f"<!-- flux-upgrade {safe} -->\n"
 
 
-_LISTS = ("paths", "stored", "moved", "given", "answers")
+_LISTS = ("paths", "stored", "moved", "given", "answers", "rings")
 
 
 def state_of(body: str) -> MarkerState | None:

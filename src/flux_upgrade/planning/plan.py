@@ -166,6 +166,7 @@ class UpdateGroupPlan(NamedTuple):
     update_group: UpdateGroup
     plans: tuple[Plan, ...]  # In the order of the update group's members
     migrations: tuple[Plan, ...] = ()  # Of the files whose resources are moved before, each with one decision
+    rings: tuple[str, ...] = ()  # About the groups before, ``MarkerState.rings``
 
     @property
     def sets(self) -> Iterator[tuple[Plan, ...]]:

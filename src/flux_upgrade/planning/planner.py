@@ -125,11 +125,12 @@ class _UpdateGroups:
             self._gate = ImpactGate(self._evidence, self._manifests, self._pins)
 
     def plan(self) -> Iterator[UpdateGroupPlan]:
-        # Tools last: what they go to depends on the clusters that they serve.
+        # Tools last: what they go to depends on the clusters that they serve. And a group that comes after others
+        # waits for what these are planned to do.
         update_groups = self._inventory.update_groups
         clusters = [(update_group, cluster) for update_group in update_groups for cluster in update_group.clusters]
         planned: dict[int, Sequence[Plan]] = {}
-        for place in sorted(range(len(clusters)), key=lambda each: clusters[each][1].is_tools):
+        for place in sorted(range(len(clusters)), key=lambda each: self._place_in_order(*clusters[each])):
             update_group, cluster = clusters[place]
             try:
                 planned[place] = self._cluster(update_group, cluster)
@@ -139,6 +140,8 @@ class _UpdateGroups:
                     raise  # it concerns all of them
                 hold = Hold(HoldReason.UNEXPECTED, found.message, found.hint, Unexpected)
                 planned[place] = [Plan(each.pin, each.path, (hold,)) for each in cluster.members]
+            if self._rings is not None:
+                self._rings.add_plans(update_group, planned[place])
             version = self._version(planned[place])
             if version:
                 self._versions.setdefault(cluster.name, version)
@@ -151,7 +154,11 @@ class _UpdateGroups:
                 for plan in self._migrations.get(update_group.slug, ())
                 if self._gate is not None and self._gate.is_of(plan.path, update_group.slug)
             ]
-            yield UpdateGroupPlan(update_group, tuple(plans), tuple(moved))
+            seen = self._rings.memories(update_group) if self._rings is not None else ()
+            yield UpdateGroupPlan(update_group, tuple(plans), tuple(moved), seen)
+
+    def _place_in_order(self, update_group: UpdateGroup, cluster: Cluster) -> tuple[bool, int]:
+        return cluster.is_tools, self._rings.rank(update_group) if self._rings is not None else 0
 
     def _cluster(self, update_group: UpdateGroup, cluster: Cluster) -> Sequence[Plan]:
         """Manifests decide by themselves, the first that can be upgraded speaks for all; pins follow it."""

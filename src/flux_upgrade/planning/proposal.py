@@ -37,6 +37,7 @@ class Proposal(NamedTuple):
     elsewhere: tuple[Plan, ...] = ()  # One of each cluster that is older, and goes on in another pull request or waits
     clusters: tuple[int, int] = (0, 0)  # How many it upgrades, and how many with those that it leaves out
     waits_for_schedule: bool = False  # Its draft becomes ready once the schedule is open
+    rings: tuple[str, ...] = ()  # About the groups before, ``MarkerState.rings``
 
     @property
     def target(self) -> Version:

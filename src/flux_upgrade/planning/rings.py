@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.sync import sync_of
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.forge import PullRequest, PullState, Repository
-from flux_upgrade.model.markers import MarkerState, WayBack, ring_entry
+from flux_upgrade.model.markers import MarkerState, WayBack, digest_of, ring_entry
 from flux_upgrade.model.values import NamedTuple
-from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
-from flux_upgrade.pins.pin import PinState, Role
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade
+from flux_upgrade.planning.ring_members import installing, version_of
+from flux_upgrade.planning.ring_refusals import Refusals
 from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, OnFailure, Rejection, Ring
-from flux_upgrade.policy.feedback import feedback_of, state_of
+from flux_upgrade.policy.feedback import is_believed, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.policy.policy import MaxBump, Pending
-from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState, Sync
+from flux_upgrade.policy.policy import Pending
+from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState, Sync, memory_in
 from flux_upgrade.policy.rings import Obstacle, obstacle, passed_by_all, report_of
 from flux_upgrade.snapshot.snapshot import Snapshot
 
-_SETTLED = (PinState.EXACT, PinState.UNKNOWN)  # What is a range or floats says nothing of the release that runs
 _UPGRADES = set(BumpKind) - {BumpKind.MIGRATION}
 
 
@@ -69,13 +68,30 @@ class Rings:
         self._groups = {each.group.name: each for each in update_groups if each.group.name}
         self._config, self._repository, self._now, self._tree = config, repository, now, tree
         self._reports: dict[str, tuple[RingReport, ...]] = {}
+        self._refusals = Refusals(self._groups, config, repository)
 
     def reports(self, update_group: UpdateGroup) -> tuple[RingReport, ...]:
         """How far each group is that this one comes after."""
         name, ring = update_group.group.name, update_group.group.ring
         if name not in self._reports:
-            self._reports[name] = tuple(self._report(before, ring) for before in ring.after)
+            entries = self._recorded(update_group) if ring.after else ()
+            self._reports[name] = tuple(self._report(before, ring, entries) for before in ring.after)
         return self._reports[name]
+
+    def rank(self, update_group: UpdateGroup) -> int:
+        """Return how many groups one after the other come before a group, at most."""
+        before = map(self._groups.get, update_group.group.ring.after)
+        return max((self.rank(each) + 1 for each in before if each is not None), default=0)
+
+    def add_plans(self, update_group: UpdateGroup, plans: Sequence[Plan]) -> None:
+        """Add what is planned for a cluster of a group, for the groups after it."""
+        self._refusals.add(update_group, plans)
+
+    def memories(self, update_group: UpdateGroup) -> tuple[str, ...]:
+        """Return what the next run has to know of the groups before, ``MarkerState.rings``."""
+        if self._repository is None:
+            return ()
+        return tuple(each.memory.entry(each.name) for each in self.reports(update_group) if each.memory is not None)
 
     def failures(self) -> Iterator[FailedUpgrade]:
         """The upgrades of groups in which Flux reports a failure, and that others wait for."""
@@ -108,7 +124,7 @@ class Rings:
 
     def waiting(self, plan: Plan, update_group: UpdateGroup, terms: Terms) -> Plan:
         """``plan`` with the upgrades that wait: as drafts, or held where there are none."""
-        if not update_group.group.ring.after or terms.to or not plan.upgrades:
+        if terms.to or not plan.upgrades or not self._awaited(update_group):
             return plan
         return plan._replace(decisions=tuple(self._waiting(each, update_group, terms) for each in plan.decisions))
 
@@ -118,7 +134,7 @@ class Rings:
         names = branches_of(update_group, self._config) if branches else ()
         for pull in filter(None, (branches[name].open_pull for name in names)):
             state = state_of(pull)
-            if state and _box(update_group, state.target) in feedback.accepted:
+            if state and self._box(update_group, state.target) in feedback.accepted:
                 yield state.target
 
     def _waiting(self, upgrade: Upgrade | Hold, update_group: UpdateGroup, terms: Terms) -> Upgrade | Hold:
@@ -126,48 +142,64 @@ class Rings:
             return upgrade
         group, target = update_group.group, upgrade.target
         obstacles = [self._obstacle(each, target) for each in self.reports(update_group) if each.passed != target]
+        obstacles += self._behind(update_group)
         why, is_stuck = tuple(each.text for each in obstacles), any(each.is_stuck for each in obstacles)
-        is_ended = _box(update_group, target) in terms.feedback.accepted
+        is_ended = self._box(update_group, target) in terms.feedback.accepted
         has_draft = self._repository is not None and group.governance.policy.pending is Pending.DRAFT
         # The answer to a wait that is over is kept: it may begin again.
         if upgrade.bump_kind is BumpKind.MIGRATION or not (why or (is_ended and has_draft)):
             return upgrade
         if has_draft:
-            return upgrade._replace(wait=GroupWait(group.ring.after, why, is_ended, is_stuck))
-        hint = f"upgrade {' and '.join(group.ring.after)} first, or set the version with --to {target}"
+            return upgrade._replace(wait=GroupWait(self._awaited(update_group), why, is_ended, is_stuck))
+        hint = f"upgrade {' and '.join(self._awaited(update_group))} first, or set the version with --to {target}"
         return Hold(HoldReason.WAITS_FOR_GROUP, "; ".join(why), hint, None, upgrade.bump_kind, target)
 
     def _obstacle(self, report: RingReport, target: Version) -> Obstacle:
         state = obstacle(report, target)
         is_behind = not report.version or report.version < target
-        refusal = self._refusal(report.name, target) if is_behind and not state.is_stuck else ""
+        refusal = self._refusals.refusal(report.name, target) if is_behind and not state.is_stuck else ""
         return Obstacle(f"{state.text}, and {refusal}", is_stuck=True) if refusal else state
 
-    def _refusal(self, name: str, target: Version) -> str:
-        """Return why a group never gets a release by itself, a clause; empty: it may."""
-        group = self._groups.get(name)
-        if group is None:
-            return ""
-        policy = group.group.governance.policy
-        if policy.bump is MaxBump.NONE:
-            return f"{name} has policy none"
-        if policy.range is not None and not policy.range.allows(target):
-            return f"{target} is outside of the range of {name}"
-        members = [member for cluster in group.clusters for member in _installing(cluster)]
-        for rejection in (rejection for member in members for rejection in self._feedback(group, member).rejections):
-            is_same_minor = rejection.bump_kind is BumpKind.MINOR and rejection.target.minor == target.minor
-            if rejection.reason is HoldReason.CLOSED_BY_HUMAN and (rejection.target == target or is_same_minor):
-                return f"a user closed {rejection.where}"
-        return ""
+    def _awaited(self, update_group: UpdateGroup) -> tuple[str, ...]:
+        """Return the names of the groups that one may wait for."""
+        return (*update_group.group.ring.after, *(each.group.name for each in self._next(update_group)))
 
-    def _report(self, name: str, ring: Ring) -> RingReport:
+    def _next(self, update_group: UpdateGroup) -> Iterator[UpdateGroup]:
+        """Yield the groups that have to get the release of a group before it goes to another one."""
+        if update_group.group.ring.one_release_at_a_time:
+            yield from (each for each in self._groups.values() if update_group.group.name in each.group.ring.after)
+
+    def _behind(self, update_group: UpdateGroup) -> list[Obstacle]:
+        """Return a reason for each group after a group that does not have its release yet.
+
+        There is none if the release is not to go further: Flux reports a failure, or not all clusters have it.
+        """
+        name, obstacles = update_group.group.name, []
+        for after in self._next(update_group):
+            report = next(each for each in self.reports(after) if each.name == name)
+            if report.state in (RingState.FAILING, RingState.MIXED):
+                return []
+            versions = [version_of(cluster) for cluster in after.clusters if not cluster.is_tools]
+            known = sorted(set(filter(None, versions)), key=Version)
+            if known and all(versions) and Version(known[0]) >= report.version:
+                continue
+            refusal = self._refusals.refusal(after.group.name, report.version)
+            text = f"{after.group.name} runs {', '.join(known) or 'no known version'}"
+            is_stuck = bool(refusal) or report.is_stuck or not all(versions)
+            obstacles.append(Obstacle(f"{text}, and {refusal}" if refusal else text, is_stuck))
+        return obstacles
+
+    def _box(self, update_group: UpdateGroup, target: Version) -> str:
+        return ring_entry(update_group.slug, target, self._awaited(update_group))
+
+    def _report(self, name: str, ring: Ring, entries: Sequence[str]) -> RingReport:
         group = self._groups.get(name)
         if group is None:
             return RingReport(
                 name, RingState.UNKNOWN, detail=f"the group {name} has no installation here", is_stuck=True
             )
-        members = [member for cluster in group.clusters for member in _installing(cluster)]
-        versions = tuple(_version(cluster) for cluster in group.clusters if not cluster.is_tools)
+        members = [member for cluster in group.clusters for member in installing(cluster)]
+        versions = tuple(version_of(cluster) for cluster in group.clusters if not cluster.is_tools)
         repository = self._repository
         if repository is None:
             # Of a checkout only the order is known.
@@ -179,13 +211,19 @@ class Rings:
                 name, RingState.UNKNOWN, detail=f"{name} differs between this checkout and the base branch"
             )
         merged = self._merged(group)
+        paths = tuple(dict.fromkeys(member.path for member in members))
+        dates = [repository.files[path].changed_at for path in paths]
+        digest = digest_of("\0".join(f"{path} {repository.files[path].oid}" for path in paths))
         facts = RingFacts(
             name,
             versions,
-            tuple(dict.fromkeys(member.path for member in members)),
+            paths,
             max((pull.closed_at for pull, state in merged if state.target in versions), default=""),
             group.group.ring.healthy,
             tuple(self._syncs(group)),
+            digest,
+            max(dates) if dates and all(dates) else "",
+            memory_in(entries, name, digest),
         )
         return report_of(facts, repository.commits, ring.soak, self._now)
 
@@ -193,6 +231,16 @@ class Rings:
         if self._tree is not None and group.group.ring.healthy is not None:
             for cluster in group.clusters:
                 yield sync_of(cluster, self._tree)
+
+    def _recorded(self, update_group: UpdateGroup) -> tuple[str, ...]:
+        """Return what the open pull requests of a group, or the issues in their place, have recorded."""
+        if self._repository is None:
+            return ()
+        pulls = (self._repository.branches[name].open_pull for name in branches_of(update_group, self._config))
+        states = [state_of(pull) for pull in pulls if pull is not None]
+        issues = (each for each in self._repository.issues if each.is_open and is_believed(each))
+        states += [state for each in issues if (state := state_of(each)) and state.group == update_group.slug]
+        return tuple(entry for state in states if state is not None for entry in state.rings)
 
     def _merged(self, group: UpdateGroup) -> list[tuple[PullRequest, MarkerState]]:
         """The upgrades of a group that were merged, newest first."""
@@ -208,55 +256,9 @@ class Rings:
         if group is None or self._repository is None:
             return
         for cluster in group.clusters:
-            for member in _installing(cluster):
-                for each in self._feedback(group, member).rejections:
+            for member in installing(cluster):
+                for each in self._refusals.feedback(group, member).rejections:
                     if each.reason is HoldReason.REVERTED and each.target > current:
                         bump_kind = BumpKind.between(current, each.target)
                         where = f"{each.where} ({name})"
                         yield each._replace(bump_kind=bump_kind, reason=HoldReason.GROUP_REVERTED, where=where)
-
-    def _feedback(self, group: UpdateGroup, member: Member) -> Feedback:
-        """Return the answers of users about the upgrades of a version reference."""
-        if self._repository is None:
-            return Feedback()
-        return feedback_of(
-            [self._repository.branches[each] for each in branches_of(group, self._config)],
-            self._repository.issues,
-            group=group.slug,
-            path=member.path,
-            current=member.pin.version,
-            asked=(),
-            former=self._repository.former,
-        )
-
-
-def _box(update_group: UpdateGroup, target: Version) -> str:
-    return ring_entry(update_group.slug, target, update_group.group.ring.after)
-
-
-def watched(update_groups: Sequence[UpdateGroup]) -> tuple[str, ...]:
-    """The files of the groups whose health and age matter now: another group is behind them, and comes after."""
-    by_name = {each.group.name: each for each in update_groups if each.group.name}
-    paths: dict[str, None] = {}
-    for group in update_groups:
-        for before in filter(None, map(by_name.get, group.group.ring.after)):
-            ahead, behind = [*_versions(before)], [*_versions(group)]
-            if ahead and (not behind or max(ahead) > min(behind)):
-                paths |= dict.fromkeys(member.path for cluster in before.clusters for member in _installing(cluster))
-    return tuple(sorted(paths))
-
-
-def _installing(cluster: Cluster) -> list[Member]:
-    return [each for each in cluster.members if each.pin.role is Role.INSTALLS and each.pin.state in _SETTLED]
-
-
-def _version(cluster: Cluster) -> str:
-    """The release of a cluster; empty where it has none, or more than one."""
-    versions = {member.pin.version for member in _installing(cluster)}
-    version = versions.pop() if len(versions) == 1 else ""
-    return version if is_tag(version) else ""
-
-
-def _versions(group: UpdateGroup) -> Iterator[Version]:
-    found = (_version(cluster) for cluster in group.clusters if not cluster.is_tools)
-    return (Version(each) for each in found if each)

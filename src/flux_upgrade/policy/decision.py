@@ -91,6 +91,7 @@ class Ring(NamedTuple):
     soak: timedelta = timedelta(0)  # How long they must have had the release
     healthy: HealthStatus | None = None  # None: it is healthy once the next ring's soak is over
     on_failure: OnFailure = OnFailure.COMMENT
+    one_release_at_a_time: bool = False  # Keep a release until the groups after this one have it
 
 
 class Bump(NamedTuple):

@@ -229,6 +229,7 @@ def _doubted(state: markers.MarkerState, known: markers.MarkerState) -> markers.
         paths=(markers.ANY_PATH,),
         config=state.config,
         given=tuple(sorted({*state.given, markers.AUTO_MERGE})),  # What merges by itself is not turned on again
+        rings=state.rings,
     )
 
 

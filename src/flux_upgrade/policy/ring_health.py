@@ -22,30 +22,49 @@ _PATIENCE = timedelta(days=1)
 """Time for a report that is late."""
 
 
-def health_of(facts: RingFacts, commits: Sequence[BaseCommit], held: int, now: datetime) -> RingReport:
+class History(NamedTuple):
+    """The commits of the base, newest first, that a run reads."""
+
+    commits: Sequence[BaseCommit]
+    held: int  # Number of commits with the release
+    since: str  # RFC 3339: when the group got the release; empty: unknown
+    now: datetime
+
+    @property
+    def with_release(self) -> Sequence[BaseCommit]:
+        return self.commits[: self.held]
+
+
+def health_of(facts: RingFacts, history: History) -> RingReport:
     """Return the state of a group, of any release, and the reason.
 
-    The newest commit that has a context decides about it. ``held``: how many of the commits have the release.
+    The newest commit that has a context decides about it.
     """
     source, name = facts.healthy, facts.name
     if source is None:
         return RingReport(name, RingState.PASSED)
     doubts: list[_Doubt] = []
     for wanted in source.contexts:
-        contexts = [*_contexts(commits, held, wanted, source.creator)]
+        contexts = [*_contexts(facts, history, wanted, source.creator)]
         if not contexts:
-            doubts.append(_Doubt(f"Flux has not posted {wanted}", _begin(facts, commits, held)))
+            doubts.append(_Doubt(f"Flux has not posted {wanted}", history.since))
         for context in contexts:
-            index, status = _newest(commits[:held], context)
+            index, status = _newest(history.with_release, context)
             if status is not None and _is_by(status, source) and status.state in ("failure", "error"):
                 detail = f"Flux reports a failure in {name} ({context})"
-                failing = RingReport(name, RingState.FAILING, detail=detail, failed=commits[index].oid, context=context)
-                return failing._replace(succeeded=_succeeded(commits[index + 1 : held], context, source))
-            doubts += _doubts(facts, commits, held, context, now)
+                failing = RingReport(
+                    name, RingState.FAILING, detail=detail, failed=history.commits[index].oid, context=context
+                )
+                return failing._replace(succeeded=_succeeded(history.with_release[index + 1 :], context, source))
+            doubts += _doubts(facts, history, context)
     if not doubts:
         return RingReport(name, RingState.PASSED)
-    is_stuck = any(doubt.since and now > _moment(doubt.since) + facts.reported_after + _PATIENCE for doubt in doubts)
+    patience = facts.reported_after + _PATIENCE
+    is_stuck = any(doubt.since and history.now > _moment(doubt.since) + patience for doubt in doubts)
     detail = f"{name} is not known to be healthy: {doubts[0].text}"
+    if facts.lacks_successes:
+        detail += ", and the feature gate DisableCommitStatusEvent keeps kustomize-controller from posting successes"
+        is_stuck = True
     return RingReport(name, RingState.UNKNOWN, detail=detail, is_stuck=is_stuck)
 
 
@@ -56,12 +75,26 @@ class _Doubt(NamedTuple):
     since: str  # RFC 3339: the date of the commit on which Flux should have reported; empty: unknown
 
 
-def _contexts(commits: Sequence[BaseCommit], held: int, wanted: str, creator: str) -> Iterator[str]:
+def recorded_contexts(facts: RingFacts, history: History) -> tuple[str, ...]:
+    """Return the contexts to be reported again once no commit that a run reads has them.
+
+    Those that the configuration names are not among them.
+    """
+    source = facts.healthy
+    if source is None:
+        return ()
+    patterned = [each for each in source.contexts if "*" in each]
+    known = history._replace(held=0)  # Leave out contexts that others posted
+    found = (context for each in patterned for context in _contexts(facts, known, each, source.creator))
+    return tuple(sorted({*found}))
+
+
+def _contexts(facts: RingFacts, history: History, wanted: str, creator: str) -> Iterator[str]:
     """Yield the contexts that match, those of earlier commits included: they have to be reported again."""
-    seen: dict[str, None] = {}
-    for index, commit in enumerate(commits):
+    seen = dict.fromkeys(facts.memory.contexts) if facts.memory is not None else {}
+    for index, commit in enumerate(history.commits):
         for context, status in commit.statuses.items():
-            if index < held or status.creator.lower() == creator.lower():
+            if index < history.held or status.creator.lower() == creator.lower():
                 seen.setdefault(context)
     return (context for context in seen if fits(wanted, context))
 
@@ -85,40 +118,37 @@ def _is_by(status: CommitStatus, source: HealthStatus) -> bool:
     return status.creator.lower() == source.creator.lower()
 
 
-def _doubts(
-    facts: RingFacts, commits: Sequence[BaseCommit], held: int, context: str, now: datetime
-) -> Iterator[_Doubt]:
+def _doubts(facts: RingFacts, history: History, context: str) -> Iterator[_Doubt]:
     """Yield the reason not to know what a context says of the release."""
-    source = facts.healthy
-    index, status = _newest(commits[:held], context)
+    source, commits, now = facts.healthy, history.commits, history.now
+    index, status = _newest(history.with_release, context)
     if status is None:
         last, _ = _newest(commits, context)
-        why = f"Flux has not posted {context} since {commits[last].oid[:_SHORT]}"
-        yield _Doubt(why, _begin(facts, commits, held))
+        is_seen = last < len(commits)
+        place = f"since {commits[last].oid[:_SHORT]}" if is_seen else f"on the last {len(commits)} commits"
+        yield _Doubt(f"Flux has not posted {context} {place}", history.since)
     elif source is not None and not _is_by(status, source):
         yield _Doubt(f"{context} was posted by {status.creator or 'an unknown user'}", commits[index].committed_at)
     elif status.state != "success":
         yield _Doubt(f"{context} is {status.state}", commits[index].committed_at)
     else:
         due = [date for date in _dates(commits[: index + 1], now)[:index] if date + facts.reported_after < now]
-        is_sparse = bool(facts.syncs) and all(sync.is_oci for sync in facts.syncs) and index < held - 1
+        is_sparse = bool(facts.syncs) and all(sync.is_oci for sync in facts.syncs) and index < history.held - 1
         if due and not is_sparse:
             why = f"Flux has reported nothing on {context} since {commits[index].oid[:_SHORT]}"
             yield _Doubt(why, due[-1].isoformat())
 
 
-def _begin(facts: RingFacts, commits: Sequence[BaseCommit], held: int) -> str:
-    """Return when the group got the release, RFC 3339; empty: unknown."""
-    oldest = commits[held - 1].committed_at if held else ""
-    return facts.merged_at or oldest if held == len(commits) else oldest
-
-
 def _dates(commits: Sequence[BaseCommit], now: datetime) -> list[datetime]:
-    """Return the dates of some commits, newest first. One in the future counts as that of the commit before."""
+    """Return since when the base has had some commits by their dates, newest first.
+
+    A commit cannot be there before its parent. One in the future counts as that of the commit before.
+    """
     dates: list[datetime] = []
     for commit in reversed(commits):
         date = _moment(commit.committed_at)
-        dates.append(date if date <= now else dates[-1] if dates else now)
+        before = dates[-1:]
+        dates.append(max([date, *before]) if date <= now else next(iter(before), now))
     return dates[::-1]
 
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from flux_upgrade.model.forge import BaseCommit
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
-from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState
-from flux_upgrade.policy.ring_health import health_of
+from flux_upgrade.policy.ring_facts import RingFacts, RingMemory, RingReport, RingState
+from flux_upgrade.policy.ring_health import History, health_of, recorded_contexts
 
 _AT_ONCE = timedelta(minutes=1)  # Between a merge and its commit, by the clocks of different machines
 _DAY = timedelta(days=1)
@@ -22,18 +22,31 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
 
     ``soak``: of the group that comes after it; None where only the release is known, and counts.
     """
-    versions = {Version.parse(each) for each in facts.versions}
-    if len(versions) != 1 or None in versions:
-        listed = ", ".join(sorted(set(filter(None, facts.versions))))
-        is_unknown = None in versions or not versions
-        listed += (", and a version that is not known" if listed else "no known version") if is_unknown else ""
-        return RingReport(facts.name, RingState.MIXED, detail=f"{facts.name} runs {listed}", is_stuck=is_unknown)
-    version = Version(facts.versions[0])
+    holding = _holding(commits, facts.paths)
+    since = _since(facts, holding, commits, now)
+    history, memory = History(commits, len(holding), since, now), facts.memory
+    if facts.files and since:
+        memory = RingMemory(facts.version, facts.files, since, recorded_contexts(facts, history))
+    version = facts.version
+    if not version:
+        return _mixed(facts)._replace(memory=memory)
     if soak is None:
         return RingReport(facts.name, RingState.PASSED, version)
-    holding = _holding(commits, facts.paths)
-    since = _since(facts.merged_at, holding, commits)
-    health = health_of(facts, commits, len(holding), now)._replace(version=version)
+    health = health_of(facts, history)
+    return _report(facts, since, health._replace(version=version, memory=memory), soak, now)
+
+
+def _mixed(facts: RingFacts) -> RingReport:
+    """Return the report of a group whose clusters do not have one known release."""
+    listed = ", ".join(sorted(set(filter(None, facts.versions))))
+    is_unknown = not facts.versions or not all(map(Version.parse, facts.versions))
+    listed += (", and a version that is not known" if listed else "no known version") if is_unknown else ""
+    return RingReport(facts.name, RingState.MIXED, detail=f"{facts.name} runs {listed}", is_stuck=is_unknown)
+
+
+def _report(facts: RingFacts, since: str, health: RingReport, soak: timedelta, now: datetime) -> RingReport:
+    """Return how far a group is that has had its release since then. ``health``: the state without the soak."""
+    version = health.version
     if facts.healthy is not None and health.state is not RingState.FAILING and version == _WITHOUT_STATUSES:
         # The controller of the release before may post a success while it is replaced.
         detail = f"{facts.name} is not known to be healthy: {unposted(version)}"
@@ -41,12 +54,12 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
     if health.state is RingState.FAILING:
         is_changed = bool(facts.merged_at) and _moment(since) > _moment(facts.merged_at) + _AT_ONCE
         return health._replace(is_changed=is_changed)
-    until = _moment(since) + soak if since else None
-    if until is None:
-        return RingReport(facts.name, RingState.UNKNOWN, version, f"{facts.name} has no known date of {version}")
+    if not since:
+        return health._replace(state=RingState.UNKNOWN, detail=f"{facts.name} has no known date of {version}")
+    until = _moment(since) + soak
     if now < until:
         kept = f"{facts.name} has run {version} since {since[:10]}, and the soak ends on {until.date()}"
-        return RingReport(facts.name, RingState.SOAKING, version, kept, is_stuck=_moment(since) > now + _DAY)
+        return health._replace(state=RingState.SOAKING, detail=kept, is_stuck=_moment(since) > now + _DAY)
     return health
 
 
@@ -89,13 +102,26 @@ def _holding(commits: Sequence[BaseCommit], paths: Iterable[str]) -> list[BaseCo
     return list(commits[: next((at for at, each in enumerate(held) if each != held[0]), len(held))])
 
 
-def _since(merged_at: str, holding: Sequence[BaseCommit], commits: Sequence[BaseCommit]) -> str:
-    """When the soak began: at the merge, or with a later change of the files. Empty: unknown."""
-    oldest = holding[-1].committed_at if holding else ""
-    if merged_at and len(holding) == len(commits):
+def _since(facts: RingFacts, holding: Sequence[BaseCommit], commits: Sequence[BaseCommit], now: datetime) -> str:
+    """Return when the soak began: at the merge, or with a later change of the files. Empty: unknown.
+
+    A change that no pull request of ours explains began when a run first saw it, whatever date its commit has.
+    """
+    merged_at, memory = facts.merged_at, facts.memory
+    changed_at = holding[-1].committed_at if holding else ""
+    if len(holding) in (0, len(commits)):
         # The change is older than all of these commits. In a busy repository their oldest is never old enough.
-        return merged_at
-    return max([each for each in (oldest, merged_at) if each], key=_moment, default="")
+        changed_at = facts.changed_at or ("" if merged_at else changed_at)
+    dates = [changed_at, merged_at]
+    if memory is not None and memory.files == facts.files:
+        dates.append(memory.since)
+    elif memory is not None and not (_is_since(merged_at, memory.since) and memory.version != facts.version):
+        dates.append(now.isoformat(timespec="seconds").replace("+00:00", "Z"))
+    return max(filter(None, dates), key=_moment, default="")
+
+
+def _is_since(date: str, begin: str) -> bool:
+    return bool(date) and _moment(date) >= _moment(begin)
 
 
 def _moment(text: str) -> datetime:

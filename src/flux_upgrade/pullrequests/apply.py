@@ -205,7 +205,7 @@ def _watched(inventory: Inventory) -> tuple[str, ...]:
     if not any(group.group.ring.after for group in inventory.update_groups):
         return ()
     # Late, as in the planner: most repositories have no groups that come after others.
-    from flux_upgrade.planning.rings import watched
+    from flux_upgrade.planning.ring_members import watched
 
     return watched(inventory.update_groups)
 

@@ -59,6 +59,7 @@ def proposals_of(planned: UpdateGroupPlan, config: Config, approve: tuple[str, .
                 upgrades=upgrades,
                 is_asked=any(upgrade.bump.is_approved_by(each) for _, upgrade in upgrades for each in asked),
                 drifting=tuple(cluster for cluster in update_group.clusters if drift_of(cluster)),
+                rings=planned.rings,
             )
             found[bump_kind] = with_left_out(proposal, planned)
     return found

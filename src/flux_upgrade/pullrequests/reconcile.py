@@ -87,10 +87,11 @@ def reconcile_without(branch: Branch, issue: Issue | None, closed: str, why: str
     return Reconciliation((*steps, *_closed(issues, closed, why)), pull=pull)
 
 
-def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconciliation:
+def reconcile_held(branch: Branch, hold: Hold, repository: Repository, rings: tuple[str, ...]) -> Reconciliation:
     """What is open, and would break something if it were merged now: a draft that says so.
 
-    Convert it to a draft once. If a user who may write marks it ready again, leave it.
+    Convert it to a draft once. If a user who may write marks it ready again, leave it. ``rings``: what was seen of
+    the groups before, ``MarkerState.rings``.
     """
     pull, head = branch.open_pull, branch.head
     # If the server does not show the text, there is no place to say so.
@@ -101,7 +102,7 @@ def reconcile_held(branch: Branch, hold: Hold, repository: Repository) -> Reconc
     held = state.held or ("said" if pull.is_draft else _MADE_DRAFT)
     # The branch has no commits of others: the box has nothing to discard, and must not discard what is pushed later.
     make_draft = not pull.is_draft and (not state.held or is_argued)
-    known = recorded(state._replace(held=held), pull, is_draft=pull.is_draft or make_draft)
+    known = recorded(state._replace(held=held, rings=rings), pull, is_draft=pull.is_draft or make_draft)
     said = commit.held(believed_body(pull), known, hold)
     body = markers.unticked(said, markers.REBASE)
     status = Status(markers.PROOF, "failure", f"held: {hold.reason}")

@@ -136,7 +136,7 @@ class Reconciler:
             hold = in_the_way(planned, bump_kind, target)
             if hold is None:
                 return self._take(Reconciliation(pull=pull), idle)
-            return self._take(reconcile_held(branch, hold, self._repository), idle)
+            return self._take(reconcile_held(branch, hold, self._repository, planned.rings), idle)
         return self._take(reconcile_without(branch, issue, *ending), idle)
 
     def close_stale(self, warn: Callable[[str], None]) -> Iterator[Result]:

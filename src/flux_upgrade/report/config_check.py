@@ -98,6 +98,8 @@ def _ring_lines(ring: Ring) -> Iterator[str]:
     if ring.after:
         soak = f", once it has run the same release for {_span(ring.soak)}" if ring.soak else ""
         yield f"  after: {', '.join(ring.after)}{soak}"
+    if ring.one_release_at_a_time:
+        yield "  one release at a time: until the groups after it run its release"
     if ring.healthy is not None:
         yield f"  healthy: {ring.healthy.creator} posts success for {', '.join(ring.healthy.contexts)}"
         if ring.on_failure is OnFailure.REVERT:

@@ -27,10 +27,12 @@ from flux_upgrade.model.markers import PROOF
 def file_of(commit: Json, number: int) -> BaseFile:
     """A path at the base; a folder or a submodule is no file."""
     entry = commit[f"f{number}"]
-    history = tuple(each["message"] for each in commit[f"h{number}"]["nodes"])
+    nodes = commit[f"h{number}"]["nodes"]
+    history = tuple(each["message"] for each in nodes)
     if entry is None or entry["type"] != "blob":
         return BaseFile("", history=history)
-    return BaseFile(entry["oid"], f"{entry['mode']:06o}", history)
+    changed_at = _in_utc(nodes[0]["committedDate"]) if nodes else ""
+    return BaseFile(entry["oid"], f"{entry['mode']:06o}", history, changed_at)
 
 
 def commits_of(commit: Json, question: Question) -> tuple[BaseCommit, ...]:
@@ -52,8 +54,12 @@ def _base_commit(node: Json, question: Question) -> BaseCommit:
         each["context"]: CommitStatus(each["state"].lower(), login_of(each["creator"]))
         for each in (node.get("status") or {"contexts": ()})["contexts"]
     }
-    moment = datetime.fromisoformat(node["committedDate"]).astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return BaseCommit(node["oid"], moment, {path: file["oid"] for path, file in files.items() if file}, statuses)
+    blobs = {path: file["oid"] for path, file in files.items() if file}
+    return BaseCommit(node["oid"], _in_utc(node["committedDate"]), blobs, statuses)
+
+
+def _in_utc(date: str) -> str:
+    return datetime.fromisoformat(date).astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def branch_of(repository: Json, number: int, name: str, judge: Judge) -> Branch:

@@ -206,7 +206,7 @@ class _Builder:
         for number, path in zip(numbers, question.paths[numbers.start : numbers.stop], strict=True):
             self.variable(f"p{number}", path)
             lines.append(f"f{number}: file(path: $p{number}) {{ oid mode type }}")
-            lines.append(f"h{number}: history(first: 5, path: $p{number}) {{ nodes {{ message }} }}")
+            lines.append(f"h{number}: history(first: 5, path: $p{number}) {{ nodes {{ message committedDate }} }}")
         return "\n        ".join(lines)
 
     def last(self, question: Question) -> str:

@@ -182,6 +182,7 @@ def state_for(proposal: Proposal, context: ProposalContext) -> MarkerState:
         config=context.config,
         way_back=way_back_of(View(proposal, context)) if proposal.group.ring.on_failure is OnFailure.REVERT else "",
         moved=tuple(moved[:_MOST_MOVED]),
+        rings=proposal.rings,
     )
 
 

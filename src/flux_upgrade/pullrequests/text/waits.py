@@ -40,6 +40,8 @@ def _for_groups(view: View, wait: GroupWait) -> str:
     names = enumeration([code(name) for name in wait.groups])
     target = view.proposal.target
     said = f"**This stays a draft until {names} has passed {target}:**"
+    if view.proposal.group.ring.one_release_at_a_time:
+        said = f"**This stays a draft, because {target} waits for {names}:**"
     if wait.is_ended:
         said = f"**This does not wait for {names}**, because you ticked the box{':' if wait.why else '.'}"
     said = "\n".join(filter(None, (said, bullets([plain(each) for each in wait.why]))))
