@@ -154,9 +154,17 @@ class People:
 
     # Git
 
-    def push(self, branch: str, files: dict[str, bytes | None], message: str = "Touch up\n") -> str:
-        """Commit to a branch. Returns the commit."""
-        return self._repository.commit(files, message, branch=branch, author=self._login)
+    def push(self, branch: str, files: dict[str, bytes | None], message: str = "Touch up\n", *, age: int = 0) -> str:
+        """Commit to a branch. Returns the commit, which was made ``age`` seconds before."""
+        return self._repository.commit(files, message, branch=branch, author=self._login, age=age)
+
+    def push_empty(self, count: int) -> None:
+        """Push commits without a change to the default branch."""
+        repository, store = self._repository, self._repository.store
+        person, oid = repository.person(self._login), repository.head()
+        for _ in range(count):
+            oid = store.commit(store.read(oid).tree, [oid], "Trigger a build\n", person, person)
+        self.force_push(repository.default_branch, oid)
 
     def force_push(self, branch: str, commit: str) -> None:
         """Put a branch (a new one, too) on a commit."""

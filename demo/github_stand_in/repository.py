@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,13 +85,16 @@ class Repository:
         start: str = "",
         author: str = "alice",
         is_signed: bool = False,
+        age: int = 0,
     ) -> str:
         """Commit files (None: remove) to a branch, as if pushed. Returns the commit.
 
-        ``start`` is the commit to begin the branch from, where there is no such branch yet.
+        ``start`` is the commit to begin the branch from, where there is no such branch yet. ``age``: seconds since the
+        commit was made.
         """
         parent = self.head(branch) or start or self.head()
         person = self.person(author)
+        person = replace(person, at=person.at - age)
         tree = self.store.tree(parent, self.entries(parent, files))
         made = self.store.commit(tree, [parent] if parent else [], message, person, person, sign=is_signed)
         self.push([RefUpdate(f"refs/heads/{branch or self.default_branch}", None, made, force=True)])

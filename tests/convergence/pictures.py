@@ -7,7 +7,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from github_stand_in import Repository, StandIn
@@ -54,13 +53,22 @@ def restore(hub: StandIn, repository: Repository, to: Snapshot) -> None:
 def state(repository: Repository) -> str:
     """All that a run finds there, but for times and ids: two states that are equal have the same future."""
 
-    @cache
+    made: dict[str, str] = {}
+
     def made_of(oid: str) -> str:
-        if repository.store.kind(oid) != "commit":
-            return oid
-        commit = repository.store.read(oid)
-        content = (commit.tree, commit.author.name, commit.message, *map(made_of, commit.parents))
-        return hashlib.sha256(repr(content).encode()).hexdigest()
+        """Return the digest of a commit without its dates; of another object, its id."""
+        waiting = [oid]  # A busy year has more commits than Python has levels of calls
+        while waiting:
+            last = waiting[-1]
+            commit = repository.store.read(last) if repository.store.kind(last) == "commit" else None
+            missing = [each for each in commit.parents if each not in made] if commit is not None else []
+            if commit is not None and not missing:
+                content = (commit.tree, commit.author.name, commit.message, *(made[each] for each in commit.parents))
+                made[last] = hashlib.sha256(repr(content).encode()).hexdigest()
+            elif commit is None:
+                made[last] = last
+            waiting = waiting + missing if missing else waiting[:-1]
+        return made[oid]
 
     records = [getattr(repository, name) for name in _RECORDS]
     text = _TIME_OR_ID.sub("", repr((repository.store.refs(), records)))

@@ -6,9 +6,9 @@ Read from the repository alone, by the words of docs/how-to/rings.md: none of th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 
 from github_stand_in import Repository
@@ -61,9 +61,10 @@ BEFORE = {"canary": STAGING, "production": CANARY}
 """What a group comes after."""
 POSTED = {
     "staging": ("kustomization/flux-system/staging",),
-    "canary": ("kustomization/flux-system/canary", "kustomization/apps/canary-apps"),
+    "canary": ("kustomization/flux-system/canary", "kustomization/apps/canary-apps", "kustomization/edge/canary-apps"),
 }
-_WITHOUT_STATUSES = "v2.8.0"
+WITHOUT_STATUSES = "v2.8.0"
+_INTERVAL, _DAY = timedelta(hours=1), timedelta(days=1)
 _READ = 100  # Commits that a run reads
 GROUPS = ("staging", "canary", "production")
 CLUSTERS = ("staging", "staging-2", "canary", "production")
@@ -73,8 +74,12 @@ CLUSTERS = ("staging", "staging-2", "canary", "production")
 class Passing:
     """Whether a group has passed a release. ``why``: what is missing; empty: nothing."""
 
-    why: str
+    why: str = ""
     is_failing: bool = False
+    may_wait: bool = False
+    """Whether the documentation lets a run wait, though nothing is missing."""
+    needs_user: bool = False
+    """Whether only a user can end the wait, for longer than a day."""
 
 
 class Ledger:
@@ -83,32 +88,86 @@ class Ledger:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._held: dict[str, dict[str, str]] = {}
+        self._statuses: dict[str, dict[str, Status]] = {}
+        self._indexed = 0
+        """How many of the statuses of the repository are in ``_statuses``."""
+        self._pushed: dict[str, datetime] = {}
+        """Commit of the base → when it was pushed, whatever its date."""
+        self._seen: dict[str, datetime] = {}
+        """Commit of the base → the first run that saw it."""
+        self._managed: dict[int, datetime] = {}
+        """Open pull request → the first of the runs that kept it current since."""
+        self._contexts: dict[int, set[str]] = {}
+        """Open pull request → contexts that a run saw while it was open."""
+
+    def notice(self) -> None:
+        """Record when commits were pushed."""
+        self._note(self._pushed)
+
+    def run(self, managed: Mapping[int, str]) -> None:
+        """Record what a run sees. ``managed``: group of each open pull request that the run keeps current."""
+        self._note(self._seen)
+        now = self._now
+        self._managed = {number: self._managed.get(number, now) for number in managed}
+        self._contexts = {number: self._contexts.get(number, set()) for number in managed}
+        for number, group in managed.items():
+            if group in BEFORE:
+                before = BEFORE[group]
+                posted = [status for oid in islice(self.line(), _READ) for status in self._on(oid).values()]
+                self._contexts[number] |= {each.context for each in posted if each.creator == before.flux}
+
+    def _note(self, times: dict[str, datetime]) -> None:
+        for oid in self.line():
+            if oid in times:
+                return
+            times[oid] = self._now
+
+    @property
+    def _now(self) -> datetime:
+        return datetime.fromisoformat(self._fleet.hub.clock.text)
 
     @property
     def _repository(self) -> Repository:
         return self._fleet.repository
 
-    def passing(self, before: Before, release: str) -> Passing:
-        now = datetime.fromisoformat(self._fleet.hub.clock.text)
-        files = self._repository.files()
+    def passing(self, before: Before, release: str, number: int = 0) -> Passing:
+        """Find what a release waits for. ``number``: the pull request that waits; 0: none in particular."""
+        now, files = self._now, self._repository.files()
         if any(files[path_of(each)] != manifest(release) for each in before.clusters):
             return Passing(f"not all of {before.name} is at {release}")
         kept = list(self._kept(before))
-        states = dict(self._reported(before, kept))
-        since = self.changed_at(before)
+        recorded = self._contexts.get(number, set())
+        states = dict(self._reported(before, kept[:_READ], recorded))
+        since, seen = self.changed_at(before), self._seen.get(kept[-1], now)
+        known = max(seen, self._managed.get(number, now)) if number else now
         if "failure" in states.values():
             return Passing(f"{before.name} fails: {states}", is_failing=True)
         if now < since + before.soak:
             return Passing(f"{before.name} has it since {since}")
-        if release == _WITHOUT_STATUSES:
-            return Passing(f"{release} posts no commit statuses")
+        is_over = now >= known + before.soak
+        if release == WITHOUT_STATUSES:
+            return Passing(f"{release} posts no commit statuses", needs_user=is_over)
         missing = {context: state for context, state in states.items() if state != "success"}
-        return Passing(f"{before.name}: {missing}" if missing else "")
+        others = {context for each, contexts in self._contexts.items() if each != number for context in contexts}
+        may_wait = not is_over or "lost" in dict(self._reported(before, kept[:_READ], others)).values()
+        if not missing:
+            return Passing(may_wait=may_wait)
+        is_late = now > known + _INTERVAL + _DAY and self._is_silent_for_a_day(missing, kept)
+        return Passing(f"{before.name}: {missing}", needs_user=is_over and is_late)
+
+    def _is_silent_for_a_day(self, missing: Mapping[str, str], kept: list[str]) -> bool:
+        """Whether Flux should have reported on one of the contexts a day ago."""
+        for context, state in missing.items():
+            place = next((at for at, oid in enumerate(kept) if context in self._on(oid)), len(kept))
+            due = [self._pushed[oid] for oid in kept[:place] if oid in self._pushed]
+            if state in ("silent", "lost") and due and self._now > min(due) + _INTERVAL + _DAY:
+                return True
+        return False
 
     def changed_at(self, before: Before) -> datetime:
-        """When the files of a group changed last."""
+        """Return when the files of a group changed last."""
         (*_, oldest) = self._kept(before)
-        return datetime.fromtimestamp(self._repository.store.read(oldest).committer.at, UTC)
+        return self._pushed[oldest]
 
     def has_release(self, before: Before, commit: str, release: str) -> bool:
         """Whether a commit holds it."""
@@ -139,8 +198,11 @@ class Ledger:
             self._held[commit] = {wanted[each.path]: each.oid for each in entries if each.path in wanted}
         return {each: self._held[commit][each] for each in before.clusters}
 
-    def _reported(self, before: Before, kept: list[str]) -> Iterator[tuple[str, str]]:
-        """Yield each context with the newest status since the release: ``unknown`` if by others, ``silent`` if too old."""
+    def _reported(self, before: Before, kept: list[str], recorded: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield each context with the newest status since the release: ``unknown`` if by others, ``silent`` if too old.
+
+        ``lost``: Flux reported it before. ``recorded``: contexts that were seen earlier.
+        """
         last: dict[str, str] = {}
         for number, oid in enumerate(kept):
             for context, status in self._on(oid).items():
@@ -152,20 +214,25 @@ class Ledger:
             for context, status in self._on(oid).items():
                 if status.creator == before.flux:
                     last.setdefault(context, "lost")
+        for context in recorded:
+            last.setdefault(context, "lost")
         for pattern in before.contexts:
             matching = {context: state for context, state in last.items() if re.fullmatch(pattern, context)}
             yield from matching.items() if matching else [(pattern, "unknown")]
 
     def has_succeeded(self, before: Before) -> bool:
         """Whether Flux reported success in a group since the last change of its files."""
-        statuses = [status for oid in self._kept(before) for status in self._on(oid).values()]
+        statuses = [status for oid in islice(self._kept(before), _READ) for status in self._on(oid).values()]
         return any(status.creator == before.flux and status.state == "success" for status in statuses)
 
     def _on(self, oid: str) -> dict[str, Status]:
         """Return the last status of each context on a commit."""
-        return {status.context: status for status in self._repository.statuses if status.sha == oid}
+        statuses = self._repository.statuses
+        for status in statuses[self._indexed :]:
+            self._statuses.setdefault(status.sha, {})[status.context] = status
+        self._indexed = len(statuses)
+        return self._statuses.get(oid, {})
 
     def _is_due(self, oid: str) -> bool:
         """Whether Flux should have reported on a commit by now: its interval is unknown."""
-        now = datetime.fromisoformat(self._fleet.hub.clock.text)
-        return datetime.fromtimestamp(self._repository.store.read(oid).committer.at, UTC) + timedelta(hours=1) < now
+        return self._pushed[oid] + _INTERVAL < self._now

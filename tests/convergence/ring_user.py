@@ -10,7 +10,7 @@ from github_stand_in.model import Pull
 from github_stand_in.people import People
 
 from convergence.fleet import Fleet, manifest
-from convergence.ring_rules import GROUPS, POSTED, STAGING, Ledger
+from convergence.ring_rules import GROUPS, POSTED, STAGING, WITHOUT_STATUSES, Ledger
 from convergence.year_memory import cluster_of, path_of
 from convergence.year_user import User
 from flux_upgrade.model import markers
@@ -19,6 +19,9 @@ from flux_upgrade.model.versions import Version
 
 _OURS = "flux-upgrade/"
 _EVENING = timedelta(hours=12)  # After the runs of the day
+_BUSY = 100  # Commits of a busy day
+_AGE = 40 * 24 * 3600  # Seconds: of a commit that was made long before it is pushed
+_WITHOUT_FAILURES = "2.8"
 _STATES = ("success", "success", "success", "success", "failure", "failure", "error", "pending")
 
 
@@ -36,6 +39,10 @@ class RingUser(User):
         """What a person made a draft, and has not taken back."""
         self.marked: set[int] = set()
         """What a person ever marked ready."""
+        self._silent: set[str] = set()
+        """Contexts that Flux does not report now."""
+        self._deleted: set[str] = set()
+        """Contexts of clusters that are gone."""
 
     def act(self) -> None:
         """Besides, Flux reports on most days: without that no group ever passes a release.
@@ -48,6 +55,7 @@ class RingUser(User):
             if self.chance.randrange(3):
                 done = self._report_all_is_well(name)
                 self.log.append(f"{self.day.date()} {done}")
+        self._ledger.notice()
 
     def deeds(self) -> tuple[Callable[[], str], ...]:
         return (
@@ -67,6 +75,8 @@ class RingUser(User):
             *(self._skip, self._rebase, self._push, self._write, self._rename, self._delete_branch),
             *(self._work, self._work, self._upgrade, self._upgrade_one, self._dispatch, self._dispatch_for_one),
             *(self._update_branch, self._let_a_bot_close),
+            *(self._fall_silent, self._report_again, self._report_again, self._delete_a_cluster, self._be_busy),
+            *(self._push_old_work, self._upgrade_with_an_old_commit, self._upgrade_with_an_old_commit),
         )
 
     @property
@@ -107,11 +117,47 @@ class RingUser(User):
     def _report(self) -> str:
         """Flux reports of one Kustomization, mostly on the newest commit."""
         name = self.chance.choice(tuple(POSTED))
-        return self._post(self.chance.choice(POSTED[name]), self.chance.choice(_STATES), f"flux-{name}[bot]")
+        return self._post_by_flux(name, self.chance.choice(POSTED[name]), self.chance.choice(_STATES))
 
     def _report_all_is_well(self, name: str) -> str:
         head = self.fleet.repository.head()
-        return ", ".join(self._post(each, "success", f"flux-{name}[bot]", head) for each in POSTED[name])
+        done = (self._post_by_flux(name, each, "success", head) for each in POSTED[name])
+        return ", ".join(filter(None, done))
+
+    def _post_by_flux(self, name: str, context: str, state: str, oid: str = "") -> str:
+        """Post what the release of a group posts: https://github.com/fluxcd/notification-controller/issues/1373."""
+        version = self.current(name)
+        is_failure = state in ("failure", "error")
+        if context in self._silent | self._deleted or version == WITHOUT_STATUSES:
+            return ""
+        if is_failure and version.minor == _WITHOUT_FAILURES:
+            return ""
+        return self._post(context, state, f"flux-{name}[bot]", oid)
+
+    def _fall_silent(self) -> str:
+        """A controller crashes, a token expires, or a Kustomization is suspended."""
+        context = self.chance.choice([each for contexts in POSTED.values() for each in contexts])
+        self._silent.add(context)
+        return context
+
+    def _report_again(self) -> str:
+        return self._silent.pop() if self._silent else ""
+
+    def _delete_a_cluster(self) -> str:
+        self._deleted.add(POSTED["canary"][-1])
+        return POSTED["canary"][-1]
+
+    # Work
+
+    def _be_busy(self) -> str:
+        self.people.push_empty(_BUSY)
+        return f"{_BUSY} commits"
+
+    def _push_old_work(self) -> str:
+        return self.people.push("", {"README.md": str(self.day).encode()}, "Old work\n", age=_AGE)[:7]
+
+    def _upgrade_with_an_old_commit(self) -> str:
+        return self._by_hand(STAGING.name, STAGING.clusters, age=_AGE)
 
     def _forge(self) -> str:
         """Somebody, or the Flux of another cluster, posts what Flux should have."""
@@ -172,16 +218,17 @@ class RingUser(User):
         self._write_release(STAGING.clusters, newest)
         return f"all of staging to {newest}"
 
-    def _by_hand(self, name: str, clusters: tuple[str, ...]) -> str:
+    def _by_hand(self, name: str, clusters: tuple[str, ...], age: int = 0) -> str:
         later = [each for each in self.released if Version(each) > self.current(name)]
         if not later:
             return ""
         tag = self.chance.choice(later)
-        self._write_release(clusters, tag)
-        return f"{clusters} to {tag}"
+        self._write_release(clusters, tag, age)
+        return f"{clusters} to {tag}, {age // 86400} days old"
 
-    def _write_release(self, clusters: tuple[str, ...], tag: str) -> None:
-        self.people.push("main", {path_of(each): manifest(tag) for each in clusters}, f"Upgrade Flux to {tag}\n")
+    def _write_release(self, clusters: tuple[str, ...], tag: str, age: int = 0) -> None:
+        files: dict[str, bytes | None] = {path_of(each): manifest(tag) for each in clusters}
+        self.people.push("main", files, f"Upgrade Flux to {tag}\n", age=age)
 
     # What is remembered besides
 

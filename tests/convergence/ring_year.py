@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from github_stand_in.model import Pull
 
 from convergence.fleet import Fleet, manifest
-from convergence.ring_rules import BEFORE, CLUSTERS, STAGING, Before, Ledger
+from convergence.ring_rules import BEFORE, CLUSTERS, STAGING, Before, Ledger, Passing
 from convergence.ring_user import RingUser
 from convergence.runs import Ran
 from convergence.year import Year
@@ -49,8 +49,16 @@ class RingYear(Year):
             self._due |= {number + days for days in _MAY_CHANGE}
 
     def _run(self, **inputs: str) -> Ran:
+        self._ledger.notice()
         self._last = super()._run(**inputs)
+        # A run records what it saw where it writes: in the pull requests that are its own.
+        managed = {each.number: cluster_of(each.head) for each in self.user.pulls if self._is_kept_current(each)}
+        self._ledger.run(managed)
         return self._last
+
+    def _is_kept_current(self, pull: Pull) -> bool:
+        state = markers.state_of(pull.body)
+        return pull.state == "open" and pull.head not in self.user.commits and state is not None and not state.held
 
     # What must be so
 
@@ -80,7 +88,8 @@ class RingYear(Year):
     def _too_soon_or_late(self, pull: Pull, state: MarkerState) -> Iterator[str]:
         name, number = cluster_of(pull.head), pull.number
         is_approved = name != "production" or size_of(pull.head) == "patch" or subject_of(pull) in self.user.ready
-        missing = self._missing(name, state.target)
+        passing = self._passing(name, state.target, number)
+        missing = passing.why
         is_hurried = (number, state.target) in self.user.hurried
         # A release that became another size of upgrade has another pull request, and the answer is still known.
         may_hurry = (name, state.target) in {(cluster_of(self._head(each)), to) for each, to in self.user.hurried}
@@ -89,15 +98,21 @@ class RingYear(Year):
         if not pull.is_draft and missing and not may_hurry and not (state.held and number in self.user.marked):
             yield f"#{number} is ready, but {missing}"
         is_ours = pull.is_draft and not state.held and number not in self.user.drafted
-        if is_ours and is_approved and (is_hurried or not missing):
+        if is_ours and is_approved and (is_hurried or not (missing or passing.may_wait)):
             yield f"#{number} is a draft, and nothing is in its way"
+        if is_ours and passing.needs_user and not is_hurried and "**This needs you:**" not in pull.body:
+            yield f"#{number} waits, and nobody is told: {missing}"
 
     def _head(self, number: int) -> str:
         return self._fleet.repository.pulls[number].head
 
     def _missing(self, name: str, release: str) -> str:
         """Why a group must wait with a release; empty: it need not."""
-        return self._ledger.passing(BEFORE[name], release).why if name in BEFORE else ""
+        passing = self._passing(name, release)
+        return passing.why or ("" if not passing.may_wait else "it may wait")
+
+    def _passing(self, name: str, release: str, number: int = 0) -> Passing:
+        return self._ledger.passing(BEFORE[name], release, number) if name in BEFORE else Passing()
 
     def _went_further(self, name: str, before: Before, newest: int) -> Iterator[str]:
         """What the group before has merged and reverted is not proposed, unless a person approved it."""

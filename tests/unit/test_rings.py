@@ -58,15 +58,29 @@ def test_it_becomes_ready_once_the_same_release_was_merged_and_has_soaked() -> N
     assert one.run() == {}
 
 
-def test_a_wait_that_is_over_is_not_even_begun() -> None:
+def test_an_upgrade_by_other_means_begins_to_wait_when_a_run_first_sees_it() -> None:
     one = rings(staging="v2.9.4")
     assert one.later(days=3) == {PRODUCTION: "opened"}
+    assert one.pull(PRODUCTION).is_draft
+    one.later(days=3)
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_a_wait_that_is_over_is_not_even_begun() -> None:
+    one = rings()
+    one.run()
+    one.forge.close_pull(one.pull(PRODUCTION).number)
+    one.merge(STAGING)
+    one.world.releases = (*one.world.releases, *listed("v2.10.0"))
+    one.world.asked = UpgradeRequest(approve=("production=2.9",))
+    assert one.later(days=3)[PRODUCTION] == "opened"
     assert not one.pull(PRODUCTION).is_draft
 
 
 def test_the_group_before_may_go_on_while_the_next_one_takes_what_it_has_passed() -> None:
     one = rings(staging="v2.9.3")
-    assert one.later(days=4) == {"staging/patch": "opened", PRODUCTION: "opened"}
+    assert one.run() == {"staging/patch": "opened", PRODUCTION: "opened"}
+    one.later(days=4)
     assert one.pull(PRODUCTION).title == "Upgrade Flux to v2.9.3 in production"
     assert not one.pull(PRODUCTION).is_draft
 
@@ -86,6 +100,7 @@ def test_a_change_of_the_group_before_begins_the_soak_anew() -> None:
 
 def test_another_change_does_not() -> None:
     one = rings(staging="v2.9.4")
+    one.run()
     one.later(days=2)
     one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
     one.later(days=1)
@@ -134,6 +149,7 @@ HEALTH = {
 def test_only_flux_says_that_a_group_is_healthy(name: str) -> None:
     posted, why = HEALTH[name]
     one = rings(healthy=HEALTHY, staging="v2.9.4")
+    one.run()
     if posted is not None:
         one.forge.post(*posted)
     one.later(days=3)
@@ -144,6 +160,7 @@ def test_only_flux_says_that_a_group_is_healthy(name: str) -> None:
 
 def test_a_forged_status_does_not_hide_behind_an_older_one() -> None:
     one = rings(healthy=HEALTHY, staging="v2.9.4")
+    one.run()
     one.forge.post(CONTEXT, "success", FLUX)
     one.forge.push_to_base({"apps/readme.md": b"Hello\n"})
     one.forge.post(CONTEXT, "success", "mallory")
@@ -166,6 +183,7 @@ def test_a_status_counts_only_while_the_release_is_there() -> None:
 
 def test_the_newest_commit_with_a_status_decides() -> None:
     one = rings(healthy=HEALTHY, staging="v2.9.4")
+    one.run()
     one.forge.post(CONTEXT, "failure", FLUX)
     one.later(days=3)
     assert one.pull(PRODUCTION).is_draft
@@ -179,6 +197,7 @@ def test_the_newest_commit_with_a_status_decides() -> None:
 
 def test_each_context_must_be_there_and_a_pattern_may_stand_for_several() -> None:
     one = rings(healthy=HealthStatus(("kustomization/*/eu-*", "kustomization/*/us"), FLUX), staging="v2.9.4")
+    one.run()
     one.forge.post("kustomization/flux-system/eu-1", "success", FLUX)
     one.forge.post("kustomization/flux-system/eu-2", "success", FLUX)
     one.later(days=3)
@@ -193,6 +212,7 @@ def test_each_context_must_be_there_and_a_pattern_may_stand_for_several() -> Non
 
 def test_the_groups_before_do_not_approve_a_minor() -> None:
     one = rings(staging="v2.9.4", policy=Policy())
+    one.run()
     one.later(days=3)
     pull = one.pull(PRODUCTION)
     assert pull.is_draft
@@ -308,6 +328,7 @@ def behind(staging: str) -> RingRepository:
 
 def test_what_was_refused_here_keeps_no_newer_release_away() -> None:
     one = behind("v2.8.8")
+    one.run()
     one.later(days=4)
     pull = one.pull(PRODUCTION)
     assert (pull.title, pull.is_draft) == ("Upgrade Flux to v2.8.8 in production", False)
@@ -320,6 +341,7 @@ def test_what_was_refused_here_keeps_no_newer_release_away() -> None:
 
 def test_an_approval_of_what_was_refused_proposes_at_once_what_has_passed() -> None:
     one = rings(staging="v2.9.3")
+    one.run()
     one.later(days=4)
     one.forge.close_pull(one.pull(PRODUCTION).number)
     one.later(days=1)

@@ -98,6 +98,7 @@ class RingFacts(NamedTuple):
     files: str = ""  # Digest of the files that say so; empty: unknown
     changed_at: str = ""  # RFC 3339: the date of the last commit that changed one of them; empty: unknown
     memory: RingMemory | None = None
+    is_new: bool = False  # There was no pull request yet that could have a record
 
     @property
     def version(self) -> Version:

@@ -115,13 +115,18 @@ def _since(facts: RingFacts, holding: Sequence[BaseCommit], commits: Sequence[Ba
     dates = [changed_at, merged_at]
     if memory is not None and memory.files == facts.files:
         dates.append(memory.since)
-    elif memory is not None and not (_is_since(merged_at, memory.since) and memory.version != facts.version):
+    elif not _is_explained(facts):
         dates.append(now.isoformat(timespec="seconds").replace("+00:00", "Z"))
     return max(filter(None, dates), key=_moment, default="")
 
 
-def _is_since(date: str, begin: str) -> bool:
-    return bool(date) and _moment(date) >= _moment(begin)
+def _is_explained(facts: RingFacts) -> bool:
+    """Whether a merge since the last record brought the files, or an earlier version kept no records."""
+    memory = facts.memory
+    if memory is None:
+        return bool(facts.merged_at) or not facts.is_new
+    is_since = bool(facts.merged_at) and _moment(facts.merged_at) >= _moment(memory.since)
+    return is_since and memory.version != facts.version
 
 
 def _moment(text: str) -> datetime:
