@@ -20,7 +20,7 @@ from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.model import markers
 from flux_upgrade.model.file_history import blob_id
 from flux_upgrade.model.forge import BaseCommit, BaseFile, Branch, CommitStatus, PullRequest, PullState, Repository
-from flux_upgrade.model.versions import Release, Version
+from flux_upgrade.model.versions import NO_VERSION, Release, Version
 from flux_upgrade.pins.pin import Pin, PinChange, PinState, Role
 from flux_upgrade.planning.plan import Plan, Terms, Upgrade
 from flux_upgrade.planning.ring_members import watched
@@ -41,7 +41,13 @@ SOAK = {"canary": timedelta(0), "staging": timedelta(days=2), "production": time
 """How long the ring before must have had a release."""
 FATES = ("healthy",) * 6 + ("slow", "fails", "reverted", "missing", "forged")
 """What becomes of a release in a ring."""
-MINOR = Policy(bump=MaxBump.MINOR)
+MINOR, PATCH = Policy(bump=MaxBump.MINOR), Policy()
+POLICIES = {"canary": MINOR, "staging": MINOR, "production": PATCH}
+NEVER = timedelta(days=10_000)
+APPROVED_AFTER = (2 * DAY, 9 * DAY, 30 * DAY, NEVER)
+"""How long a minor of production waits for an approval."""
+HURRIED_AFTER = 3 * DAY
+"""How long an upgrade that only a user can make wait no longer is looked at."""
 
 
 @dataclass
@@ -51,6 +57,7 @@ class Life:
     version: str
     merged: date
     fate: str
+    is_hurried: bool = False  # A user did not want to wait
     healthy: date | None = None  # The first day on which Flux reported success, after any failure
     ended: date | None = None
 
@@ -68,6 +75,16 @@ class Walk:
     reverted: dict[str, set[str]] = field(default_factory=lambda: {name: set() for name in NAMES})
     waits: Counter[str] = field(default_factory=Counter)
     held: Counter[str] = field(default_factory=Counter)
+    names: tuple[str, ...] = NAMES
+    soak: dict[str, timedelta] = field(default_factory=lambda: dict(SOAK))
+    policies: dict[str, Policy] = field(default_factory=lambda: dict(POLICIES))
+    fates: tuple[str, ...] = FATES
+    is_one_at_a_time: bool = False
+    approvals: dict[str, date] = field(default_factory=dict)
+    """Minor → the day on which a user approves it for production."""
+    told: dict[tuple[str, str], date] = field(default_factory=dict)
+    """Ring and release → since when its draft says that only a user can end the wait."""
+    untold: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)  # noqa: S311 (nothing is guarded by it)
@@ -86,9 +103,10 @@ class Walk:
 
     def _groups(self) -> tuple[UpdateGroup, ...]:
         found = []
-        for number, name in enumerate(NAMES):
-            ring = Ring(NAMES[number - 1 : number] if number else (), SOAK[name], _health(name))
-            group = Group(name, (f"clusters/{name}/**",), Governance(policy=MINOR), ring)
+        for number, name in enumerate(self.names):
+            ring = Ring(self.names[number - 1 : number] if number else (), self.soak[name], _health(name))
+            ring = ring._replace(one_release_at_a_time=self.is_one_at_a_time and name != self.names[-1])
+            group = Group(name, (f"clusters/{name}/**",), Governance(policy=self.policies[name]), ring)
             version = Version(self.at[name])
             content = self.at[name].encode()
             pin = Pin(_path(name), "written", content, role=Role.INSTALLS, state=PinState.EXACT, version=version)
@@ -107,7 +125,14 @@ class Walk:
             Rejection(BumpKind.between(current, tag), Version(tag), HoldReason.REVERTED, "", "")
             for tag in self.reverted[group.name]
         )
-        terms = rings.terms(Terms(group.group.governance, Feedback(own)), group, current)
+        approved = tuple(
+            minor for minor, day in self.approvals.items() if group.name == self.names[-1] and day <= today
+        )
+        hurried = [(name, tag) for (name, tag), day in self.told.items() if day + HURRIED_AFTER <= today]
+        accepted = tuple(
+            markers.ring_entry(name, tag, group.group.ring.after) for name, tag in hurried if name == group.name
+        )
+        terms = rings.terms(Terms(group.group.governance, Feedback(own, approved, accepted=accepted)), group, current)
         known = [each for each in self.listed if datetime.fromisoformat(each.published_at) <= now]
         decisions = decide(current, known, terms.governance.policy, terms.feedback, now)
         upgrades = tuple(each if isinstance(each, Hold) else Upgrade(each, PinChange()) for each in decisions)
@@ -115,11 +140,32 @@ class Walk:
         self.held.update(str(each.reason) for each in plan.holds if each.reason is HoldReason.GROUP_REVERTED)
         for upgrade in plan.upgrades:
             self.waits.update([group.name] if upgrade.waits else [])
+            if not upgrade.approved:
+                delay = self.dice.choice(APPROVED_AFTER)
+                self.approvals.setdefault(upgrade.target.minor, today + delay if delay < NEVER else date.max)
+            self._tell(group, upgrade, today)
             if upgrade.approved and not upgrade.waits:
                 yield upgrade.bump
 
+    def _tell(self, group: UpdateGroup, upgrade: Upgrade, today: date) -> None:
+        """Note what its draft says, and whether it says nothing of a wait without an end."""
+        key = group.name, str(upgrade.target)
+        if not upgrade.waits:
+            return
+        if upgrade.is_stuck:
+            self.told.setdefault(key, today)
+        (before,) = group.group.ring.after or (None,)
+        if before is None:
+            return
+        life = self.lives[before][-1] if self.lives[before] else None
+        is_left = Version(self.at[before]) > upgrade.target
+        is_silent = life is not None and life.version == upgrade.target and life.fate in ("missing", "forged")
+        since = life.merged + max(self.soak[group.name], 2 * DAY) + DAY if life is not None else today
+        if not upgrade.is_stuck and (is_left or (is_silent and today > since)):
+            self.untold.append(f"{today}: {group.name} waits for {upgrade.target}, {before} runs {self.at[before]}")
+
     def _repository(self, groups: tuple[UpdateGroup, ...], config: Config) -> Repository:
-        files = {_path(name): BaseFile(blob_id(self.at[name].encode())) for name in NAMES}
+        files = {_path(name): BaseFile(blob_id(self.at[name].encode())) for name in self.names}
         branches = {
             name: Branch(name, None, tuple(self.pulls[group.name] if name.endswith("/minor") else ()))
             for group in groups
@@ -152,12 +198,13 @@ class Walk:
         )
         self.pulls[name].insert(0, pull)
         self.at[name] = str(bump.target)
-        self.lives[name].append(Life(self.at[name], today, self.dice.choice(FATES)))
+        is_hurried = (name, self.at[name]) in self.told and self.told[name, self.at[name]] + HURRIED_AFTER <= today
+        self.lives[name].append(Life(self.at[name], today, self.dice.choice(self.fates), is_hurried))
         self._commit(today)
 
     def _people(self, today: date) -> None:
         """What Flux posts, and what people do about it, before the day's run."""
-        for name in NAMES:
+        for name in self.names:
             life = self.lives[name][-1] if self.lives[name] else None
             if life is None or life.ended is not None:
                 continue
@@ -181,7 +228,7 @@ class Walk:
                 life.healthy = today
 
     def _commit(self, today: date) -> None:
-        blobs = {_path(name): blob_id(self.at[name].encode()) for name in NAMES}
+        blobs = {_path(name): blob_id(self.at[name].encode()) for name in self.names}
         self.commits.insert(0, BaseCommit(f"c{len(self.commits)}", f"{today}T05:00:00Z", blobs))
 
     def _post(self, name: str, state: str, creator: str = "") -> None:
@@ -190,6 +237,52 @@ class Walk:
             f"kustomization/flux-system/{name}": CommitStatus(state, creator or _flux(name)),
         }
         self.commits[0] = self.commits[0]._replace(statuses=statuses)
+
+
+SOAKS = (1, 3, 7, 14)
+RINGS = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "rings.md"
+
+
+def _cadence(listed: tuple[Release, ...], soak: int, *, is_one_at_a_time: bool) -> str:
+    """Return a row of the table: what a second group gets of a first one in which every release is healthy."""
+    names = ("staging", "production")
+    walk = Walk(
+        listed,
+        0,
+        names=names,
+        at=dict.fromkeys(names, "v2.0.0"),
+        lives={name: [] for name in names},
+        pulls={name: [] for name in names},
+        reverted={name: set() for name in names},
+        soak={"staging": timedelta(0), "production": timedelta(days=soak)},
+        policies=dict.fromkeys(names, MINOR),
+        fates=("healthy",),
+        is_one_at_a_time=is_one_at_a_time,
+    )
+    walk.run()
+    assert not any(life.is_hurried for life in walk.lives["production"])
+    behind, since, days = (
+        0,
+        None,
+        {name: [(life.merged, Version(life.version)) for life in walk.lives[name]] for name in names},
+    )
+    today = FIRST
+    while today <= LAST:
+        first, second = (max((tag for day, tag in days[name] if day <= today), default=NO_VERSION) for name in names)
+        since = None if first == second else since or today
+        behind = max(behind, (today - since).days if since is not None else 0)
+        today += DAY
+    got = {name: len(walk.lives[name]) for name in names}
+    key = "yes" if is_one_at_a_time else "no"
+    return f"| {soak} | {key} | {got['staging']} | {got['production']} | {behind} |"
+
+
+@pytest.mark.parametrize("is_one_at_a_time", [False, True])
+@pytest.mark.parametrize("soak", SOAKS)
+def test_the_table_of_soaks_is_that_of_the_releases(soak: int, *, is_one_at_a_time: bool) -> None:
+    path = require_shared("conformance", "releases", "releases.json")
+    row = _cadence(parse_releases(path.read_bytes(), path.name), soak, is_one_at_a_time=is_one_at_a_time)
+    assert row in RINGS.read_text(encoding="utf-8").splitlines()
 
 
 def _path(name: str) -> str:
@@ -220,6 +313,8 @@ def test_no_ring_gets_what_the_ring_before_has_not_passed(walks: list[Walk]) -> 
     for walk in walks:
         for before, name in pairwise(NAMES):
             for life in walk.lives[name]:
+                if life.is_hurried:
+                    continue
                 merges += 1
                 (source,) = [each for each in walk.lives[before] if each.version == life.version]
                 assert source.fate in ("healthy", "slow", "fails"), (walk.seed, name, life)
@@ -231,14 +326,23 @@ def test_no_ring_gets_what_the_ring_before_has_not_passed(walks: list[Walk]) -> 
         counts = ", ".join(f"{name} {len(walk.lives[name])}" for name in NAMES)
         listed = ", ".join(f"{fate} {fates[fate]}" for fate in sorted(fates))
         tell(f"ring walk {walk.seed}: merged {counts}; {listed}; {walk.waits.total()} days of waiting, 0 wrong")
-    assert merges > len(walks) * 20
+    assert merges > len(walks) * 15
+
+
+def test_a_wait_without_an_end_is_told(walks: list[Walk]) -> None:
+    assert [each for walk in walks for each in walk.untold] == []
+    hurried = [life for walk in walks for lives in walk.lives.values() for life in lives if life.is_hurried]
+    assert hurried, "the walks have waits that only a user ends"
 
 
 def test_what_the_ring_before_has_passed_is_merged_on_the_first_day(walks: list[Walk]) -> None:
     for walk in walks:
-        for before, name in pairwise(NAMES):
-            merged = {each.version: each.merged for each in walk.lives[name]}
+        for before, name in pairwise(NAMES[:2]):  # Minors of production wait for an approval
+            merged = {each.version: each.merged for each in walk.lives[name] if not each.is_hurried}
+            hurried = {each.version for each in walk.lives[name] if each.is_hurried}
             for source in walk.lives[before]:
+                if source.version in hurried:
+                    continue
                 if source.healthy is None:
                     assert source.version not in merged
                     continue
@@ -254,7 +358,7 @@ def test_what_the_ring_before_has_passed_is_merged_on_the_first_day(walks: list[
 def test_reverts_of_a_ring_hold_the_next_ones(walks: list[Walk]) -> None:
     for walk in walks:
         for before, name in pairwise(NAMES):
-            assert not walk.reverted[before] & {each.version for each in walk.lives[name]}
+            assert not walk.reverted[before] & {each.version for each in walk.lives[name] if not each.is_hurried}
     assert sum(sum(map(len, walk.reverted.values())) for walk in walks) > len(walks)
 
 
@@ -275,12 +379,13 @@ would have run, from {FIRST} to {LAST}.
 
 ```yaml
 # .github/flux-upgrade.yaml
-policy: minor
 groups:
   canary:
     paths: ["clusters/canary/**"]
+    policy: minor
   staging:
     paths: ["clusters/staging/**"]
+    policy: minor
     after: canary
     soak: 2d
   production:
@@ -292,7 +397,9 @@ groups:
 METHOD = """\
 The releases and their dates are those of Flux. What happens in a ring is invented: about every second upgrade is \
 healthy on the next day. Of the others, some need six days. Some fail, and are fixed or reverted. For some, the \
-commit status is missing, or another user posted it. A ready pull request is merged on the same day.
+commit status is missing, or another user posted it. A ready pull request is merged on the same day. A user approves \
+the minor upgrades of production after two to thirty days, or never. If a draft says that it needs you, the user ticks \
+**do not wait** three days later.
 """
 MEANINGS = {
     "healthy": "Flux reported success on the next day",

@@ -158,7 +158,7 @@ class Ledger:
     def _is_silent_for_a_day(self, missing: Mapping[str, str], kept: list[str]) -> bool:
         """Whether Flux should have reported on one of the contexts a day ago."""
         for context, state in missing.items():
-            place = next((at for at, oid in enumerate(kept) if context in self._on(oid)), len(kept))
+            place = next((number for number, oid in enumerate(kept) if context in self._on(oid)), len(kept))
             due = [self._pushed[oid] for oid in kept[:place] if oid in self._pushed]
             if state in ("silent", "lost") and due and self._now > min(due) + _INTERVAL + _DAY:
                 return True

@@ -238,3 +238,9 @@ def test_the_interval_of_a_sync(files: dict[str, bytes], sync: Sync) -> None:
     path = next(iter(files))
     pin = Pin(path, "written", files[path], role=Role.INSTALLS)
     assert sync_of(Cluster("flux", path, (Member(pin, path),)), in_memory(files)) == sync
+
+
+def test_a_status_of_another_user_on_each_commit_does_not_hide_the_silence_of_flux() -> None:
+    forged = {CONTEXT: CommitStatus("success", "mallory")}
+    assert report(commits(forged, forged, forged, SUCCESS)).is_stuck
+    assert not report(commits(forged, SUCCESS, SUCCESS)).is_stuck

@@ -128,15 +128,26 @@ def _doubts(facts: RingFacts, history: History, context: str) -> Iterator[_Doubt
         place = f"since {commits[last].oid[:_SHORT]}" if is_seen else f"on the last {len(commits)} commits"
         yield _Doubt(f"Flux has not posted {context} {place}", history.since)
     elif source is not None and not _is_by(status, source):
-        yield _Doubt(f"{context} was posted by {status.creator or 'an unknown user'}", commits[index].committed_at)
-    elif status.state != "success":
-        yield _Doubt(f"{context} is {status.state}", commits[index].committed_at)
+        who = status.creator or "an unknown user"
+        yield _Doubt(f"{context} was posted by {who}", _unconfirmed_since(history, context, source))
+    elif source is not None and status.state != "success":
+        yield _Doubt(f"{context} is {status.state}", _unconfirmed_since(history, context, source))
     else:
         due = [date for date in _dates(commits[: index + 1], now)[:index] if date + facts.reported_after < now]
         is_sparse = bool(facts.syncs) and all(sync.is_oci for sync in facts.syncs) and index < history.held - 1
         if due and not is_sparse:
             why = f"Flux has reported nothing on {context} since {commits[index].oid[:_SHORT]}"
             yield _Doubt(why, due[-1].isoformat())
+
+
+def _unconfirmed_since(history: History, context: str, source: HealthStatus) -> str:
+    """Return the date of the commit after the last one on which Flux reported success, RFC 3339; empty: unknown."""
+    since = ""
+    for commit in history.with_release:
+        if _succeeded([commit], context, source):
+            return since
+        since = commit.committed_at
+    return history.since
 
 
 def _dates(commits: Sequence[BaseCommit], now: datetime) -> list[datetime]:
