@@ -184,7 +184,19 @@ def test_what_loosens_runs_or_names_a_place_is_never_shared() -> None:
             "extends",
             "dashboard",
         ),
-        *("groups", "paths", "after", "soak", "healthy", "on-failure", "ignore", "include", "schedule", "timezone"),
+        *(
+            "groups",
+            "paths",
+            "after",
+            "soak",
+            "healthy",
+            "on-failure",
+            "one-release-at-a-time",
+            "ignore",
+            "include",
+            "schedule",
+            "timezone",
+        ),
     } == NEVER
 
 
