@@ -10,6 +10,7 @@ import pytest
 from flows import fleet, path_in
 from flux_upgrade.model import markers
 from flux_upgrade.model.forge import BaseCommit, CommitStatus
+from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.ring_facts import RingFacts, RingMemory, RingState, memory_in
 from flux_upgrade.policy.rings import report_of
@@ -101,6 +102,49 @@ def test_a_draft_of_an_earlier_version_takes_the_dates_of_the_commits() -> None:
     one.forge.edit(number, body=markers.replaced(body, markers.block(text, state._replace(rings=()))))
     one.later(days=3)
     assert not one.pull(PRODUCTION).is_draft
+
+
+def test_a_record_survives_a_checkout_that_is_behind() -> None:
+    one = rings()
+    one.run()
+    upgrade_by_hand(one)
+    one.run()
+    (entry,) = recorded(one)
+    path = path_in("clusters/staging/one")
+    one.forge.push_to_base({path: one.forge.files[path].replace(b"--log-level=info", b"--log-level=debug")})
+    one.world.run(one.forge)
+    assert "differs between this checkout and the base branch" in one.pull(PRODUCTION).body
+    assert recorded(one) == (entry,)
+
+
+def test_a_group_that_is_new_before_another_begins_to_soak_at_first_sight() -> None:
+    one = rings()
+    one.run()
+    upgrade_by_hand(one, OLD)
+    before, after = one.groups
+    after = after._replace(ring=after.ring._replace(after=("stage",)))
+    one.world.config = one.world.config._replace(groups=(before._replace(name="stage"), after))
+    one.later(days=1)
+    assert one.pull(PRODUCTION).is_draft
+
+
+def test_the_next_pull_request_takes_over_the_record() -> None:
+    one = rings()
+    one.run()
+    upgrade_by_hand(one)
+    one.run()
+    one.forge.close_pull(one.pull(PRODUCTION).number)
+    one.later(days=1)
+    one.world.asked = UpgradeRequest(approve=("production=2.9",))
+    one.later(days=2)
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def recorded(one: RingRepository) -> tuple[str, ...]:
+    """Return what the draft records."""
+    state = markers.state_of(one.pull(PRODUCTION).body)
+    assert state is not None
+    return state.rings
 
 
 def history(*statuses: dict[str, CommitStatus]) -> list[BaseCommit]:

@@ -8,18 +8,19 @@ from datetime import datetime
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.sync import sync_of
 from flux_upgrade.config.config import Config
-from flux_upgrade.model.forge import Issue, PullRequest, PullState, Repository
+from flux_upgrade.model.forge import PullRequest, PullState, Repository
 from flux_upgrade.model.markers import MarkerState, WayBack, digest_of, ring_entry
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade
 from flux_upgrade.planning.ring_members import installing, version_of
+from flux_upgrade.planning.ring_records import Records, records_of
 from flux_upgrade.planning.ring_refusals import Refusals
 from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, OnFailure, Rejection, Ring
-from flux_upgrade.policy.feedback import is_believed, state_of
+from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import Pending
-from flux_upgrade.policy.ring_facts import RingFacts, RingMemory, RingReport, RingState, Sync, memory_in
+from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState, Sync
 from flux_upgrade.policy.rings import Obstacle, obstacle, passed_by_all, report_of
 from flux_upgrade.snapshot.snapshot import Snapshot
 
@@ -51,16 +52,6 @@ class FailedUpgrade(NamedTuple):
         return self.asks_for_revert and is_possible and not self.report.succeeded
 
 
-class _Records(NamedTuple):
-    states: tuple[MarkerState, ...]  # All open pull requests, or the newest closed one
-    is_open: bool
-
-    def memory(self, name: str, files: str) -> RingMemory | None:
-        """Return the record about a group. A context that is gone is not waited for in the next pull request."""
-        memory = memory_in((entry for state in self.states for entry in state.rings), name, files)
-        return memory if memory is None or self.is_open else memory._replace(contexts=())
-
-
 class Rings:
     """The groups of a repository, as far as one comes after another.
 
@@ -84,7 +75,7 @@ class Rings:
         """How far each group is that this one comes after."""
         name, ring = update_group.group.name, update_group.group.ring
         if name not in self._reports:
-            records = self._recorded(update_group) if ring.after else None
+            records = records_of(update_group, self._config, self._repository)
             self._reports[name] = tuple(self._report(before, ring, records) for before in ring.after)
         return self._reports[name]
 
@@ -202,12 +193,11 @@ class Rings:
     def _box(self, update_group: UpdateGroup, target: Version) -> str:
         return ring_entry(update_group.slug, target, self._awaited(update_group))
 
-    def _report(self, name: str, ring: Ring, records: _Records | None) -> RingReport:
+    def _report(self, name: str, ring: Ring, records: Records) -> RingReport:
         group = self._groups.get(name)
+        unknown = RingReport(name, RingState.UNKNOWN, memory=records.memory(name))
         if group is None:
-            return RingReport(
-                name, RingState.UNKNOWN, detail=f"the group {name} has no installation here", is_stuck=True
-            )
+            return unknown._replace(detail=f"the group {name} has no installation here", is_stuck=True)
         members = [member for cluster in group.clusters for member in installing(cluster)]
         versions = tuple(version_of(cluster) for cluster in group.clusters if not cluster.is_tools)
         repository = self._repository
@@ -217,9 +207,7 @@ class Rings:
         parts = [part for each in members for part in each.pin.files(each.path)]
         files = [(repository.files.get(part.path), part.content) for part in parts]
         if not all(file is not None and file.holds(content) for file, content in files):
-            return RingReport(
-                name, RingState.UNKNOWN, detail=f"{name} differs between this checkout and the base branch"
-            )
+            return unknown._replace(detail=f"{name} differs between this checkout and the base branch")
         merged = self._merged(group)
         paths = tuple(dict.fromkeys(member.path for member in members))
         dates = [repository.files[path].changed_at for path in paths]
@@ -233,8 +221,8 @@ class Rings:
             tuple(self._syncs(group)),
             digest,
             max(dates) if dates and all(dates) else "",
-            records.memory(name, digest) if records is not None else None,
-            is_new=records is not None and not records.states,
+            records.memory(name, digest),
+            is_new=records.is_kept and records.memory(name) is None,
         )
         return report_of(facts, repository.commits, ring.soak, self._now)
 
@@ -242,24 +230,6 @@ class Rings:
         if self._tree is not None and group.group.ring.healthy is not None:
             for cluster in group.clusters:
                 yield sync_of(cluster, self._tree)
-
-    def _recorded(self, update_group: UpdateGroup) -> _Records | None:
-        """Return what earlier runs wrote into the pull requests of a group, or into the issues in their place.
-
-        None: the server does not show pull requests.
-        """
-        if self._repository is None or not self._repository.lists_pulls:
-            return None
-        branches = (self._repository.branches[name] for name in branches_of(update_group, self._config))
-        pulls = sorted((pull for branch in branches for pull in branch.pulls), key=lambda pull: -pull.number)
-        issues = [issue for issue in self._repository.issues if issue.is_open and is_believed(issue)]
-        is_open = bool(issues) or any(pull.state is PullState.OPEN for pull in pulls)
-        current: list[PullRequest | Issue] = [
-            *(pull for pull in pulls if not is_open or pull.state is PullState.OPEN),
-            *issues,
-        ]
-        states = [state for each in current if (state := state_of(each)) and state.group == update_group.slug]
-        return _Records(tuple(states if is_open else states[:1]), is_open)
 
     def _merged(self, group: UpdateGroup) -> list[tuple[PullRequest, MarkerState]]:
         """The upgrades of a group that were merged, newest first."""
