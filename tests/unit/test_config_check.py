@@ -57,6 +57,15 @@ def test_it_says_what_a_group_waits_for(tmp_path: Path) -> None:
     assert "  healthy: flux-staging[bot] posts success for kustomization/flux-system/staging\n" in out
     assert "  note: Flux v2.8.8 posts no failures\n" in out
     assert out.count("posts no") == 1, "no health is asked of production"
+    assert "one release" not in out
+
+
+def test_it_says_that_a_group_keeps_its_release(tmp_path: Path) -> None:
+    files = fleet({"clusters/production": "v2.8.8", "clusters/staging": "v2.8.8"})
+    config = RINGS.replace(b"    healthy:", b"    one-release-at-a-time: true\n    healthy:")
+    code, out, err = check(tmp_path, {**files, ".github/flux-upgrade.yaml": config})
+    assert (code, err) == (0, "")
+    assert "  one release at a time: until the groups after it run its release\n" in out
 
 
 @pytest.mark.parametrize(

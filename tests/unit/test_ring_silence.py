@@ -130,6 +130,15 @@ def test_a_release_that_posts_nothing_needs_a_user(posted: dict[str, CommitStatu
     assert staging.detail == "staging is not known to be healthy: Flux v2.8.0 posts no commit statuses"
 
 
+def test_without_successes_a_group_needs_a_user_at_once() -> None:
+    staging = report(commits({}, SUCCESS), sync=Sync(lacks_successes=True))
+    assert (staging.state, staging.is_stuck) == (RingState.UNKNOWN, True)
+    assert staging.detail.endswith(
+        ", and the feature gate DisableCommitStatusEvent keeps kustomize-controller from posting successes"
+    )
+    assert report(commits(SUCCESS, SUCCESS), sync=Sync(lacks_successes=True)).state is RingState.PASSED
+
+
 def rings(versions: dict[str, str], staging: Policy = MINORS, production: Policy = MINORS) -> RingRepository:
     """Staging, and production after it."""
     groups = (group("staging", staging), group("production", production, Ring(("staging",))))
@@ -212,6 +221,7 @@ kind: Kustomization
 spec:
   interval: 10m0s
 """
+GATE = b"- op: add\n  path: /spec/args/-\n  value: --feature-gates=DisableCommitStatusEvent=true\n"
 INSTANCE = b"""apiVersion: fluxcd.controlplane.io/v1
 kind: FluxInstance
 spec:
@@ -230,6 +240,10 @@ spec:
             {"flux/gotk-components.yaml": b"", "flux/gotk-sync.yaml": GIT + b"---\nkind: OCIRepository\n"},
             Sync(timedelta(minutes=10)),
         ),
+        ({"flux/gotk-components.yaml": b"", "flux/patches/gate.yaml": GATE}, Sync(lacks_successes=True)),
+        ({"flux/gotk-components.yaml": b"", "apps/gate.yaml": GATE}, Sync()),
+        ({"gotk-components.yaml": b"", "apps/gate.yaml": GATE}, Sync()),
+        ({"gotk-components.yaml": b"", "gate.yaml": GATE}, Sync(lacks_successes=True)),
         ({"flux/instance.yaml": INSTANCE}, Sync(timedelta(minutes=1), is_oci=True)),
         ({"flux/instance.yaml": INSTANCE.replace(b"kind: OCI", b"interval: 5m\n    kind: OCI")}, Sync(timedelta(minutes=5), is_oci=True)),
     ],
