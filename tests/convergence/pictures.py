@@ -18,6 +18,8 @@ Picture = Mapping[str, Any]
 _RECORDS = ("pulls", "issues", "statuses", "labels", "settings")
 _OBJECT = re.compile(r"\b[0-9a-f]{40}\b")
 _TIME_OR_ID = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\bid=\d+")
+_SINCE = re.compile(r"\\t\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+"""In the record of a draft: when a run first saw the files of another group."""
 _SHOWN = ("state", "title", "body", "is_draft", "head", "base", "auto_merge", "reviewers", "assignees")
 
 
@@ -102,6 +104,7 @@ _PASSING = (markers.APPROVAL, markers.OPENING, markers.DIGEST)
 
 def _pull(pull: Any) -> dict[str, Any]:
     shown = {name: getattr(pull, name) for name in _SHOWN}
+    shown["body"] = _SINCE.sub("", pull.body)
     comments = [each.body for each in pull.comments]
     return {**shown, "comments": comments, "labels": sorted(pull.labels), "merged": bool(pull.merged_at)}
 

@@ -220,6 +220,18 @@ RINGS = """groups:
 """
 
 
+_SOAKS = """groups:
+  canary: {paths: [clusters/production/**], policy: none}
+  staging: {paths: [clusters/staging/**], policy: minor, after: canary, soak: 3d}
+"""
+
+
+def _upgraded_with_an_old_commit(fleet: Fleet) -> None:
+    """The first of two groups has the release by a commit that was made long ago."""
+    _proposed(fleet)
+    fleet.people.push("main", {PATH: manifest("v2.9.4")}, "Upgrade Flux by hand\n", age=40 * 24 * 3600)
+
+
 def _failed(fleet: Fleet) -> None:
     """The first of two groups has merged an upgrade, after which Flux reports a failure."""
     _proposed(fleet)
@@ -327,6 +339,15 @@ SCENARIOS = (
         ),
         f"revert-1-{_CANARY}",
         config=RINGS,
+        clusters=_TWO,
+    ),
+    Scenario(
+        "beginning a soak",
+        "v2.8.8",
+        _upgraded_with_an_old_commit,
+        (_LOOK, *_EDIT, "GET /pulls/2", "PATCH /pulls/2"),
+        "flux-upgrade/staging/minor",
+        config=_SOAKS,
         clusters=_TWO,
     ),
     Scenario(
