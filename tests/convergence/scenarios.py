@@ -227,7 +227,7 @@ _SOAKS = """groups:
 
 
 def _upgraded_with_an_old_commit(fleet: Fleet) -> None:
-    """The first of two groups has the release by a commit that was made long ago."""
+    """Give the first of two groups the release by a commit that was made long ago."""
     _proposed(fleet)
     fleet.people.push("main", {PATH: manifest("v2.9.4")}, "Upgrade Flux by hand\n", age=40 * 24 * 3600)
 

@@ -53,6 +53,8 @@ def test_a_release_that_fails_is_not_waited_for() -> None:
     one = rings(healthy=HEALTHY)
     one.run()
     one.forge.post(CONTEXT, "failure", FLUX)
+    one.later(minutes=30)
+    assert one.pull(STAGING).is_draft, "Flux tries again"
     one.later(hours=1)
     assert not one.pull(STAGING).is_draft
 
@@ -77,6 +79,62 @@ def test_a_group_after_it_that_a_user_has_to_look_at_needs_a_user() -> None:
     assert "This needs you" not in one.pull(STAGING).body
     one.later(days=5)
     assert "**This needs you:**" in one.pull(STAGING).body
+
+
+def test_a_group_after_it_that_is_held_needs_a_user() -> None:
+    one = rings()
+    path = path_in("clusters/production/one")
+    content = one.forge.files[path]
+    one.forge.push_to_base({path: content.replace(b"v2.8.8\n  name: allow-webhooks", b"v9\n  name: allow-webhooks")})
+    one.run()
+    assert "- production runs v2.8.8, and production is held: edit-conflict" in one.pull(STAGING).body
+    assert "**This needs you:**" in one.pull(STAGING).body
+
+
+def test_a_group_after_it_that_waits_for_an_approval_nobody_sees_needs_a_user() -> None:
+    one = rings(policy=Policy(pending=Pending.SUMMARY))
+    one.run()
+    assert "and production is held: needs-approval" in one.pull(STAGING).body
+    assert "**This needs you:**" in one.pull(STAGING).body
+
+
+def test_a_group_after_it_that_went_back_needs_a_user() -> None:
+    one = rings()
+    one.run()
+    before = dict(one.forge.files)
+    one.later(days=4)
+    one.merge(PRODUCTION)
+    one.later(hours=1)
+    one.forge.push_to_base(before)
+    one.later(days=1)
+    assert "and production has gone back from v2.9.3" in one.pull(STAGING).body
+    assert "**This needs you:**" in one.pull(STAGING).body
+
+
+def test_a_release_that_another_group_before_has_left_is_not_waited_for() -> None:
+    ring = Ring(one_release_at_a_time=True)
+    after = group("production", MINORS, Ring(("a", "b"), timedelta(days=3)))
+    versions = {"a": "v2.9.3", "b": "v2.9.4", "production": "v2.8.8"}
+    one = RingRepository((group("a", ring=ring), group("b", ring=ring), after), versions)
+    one.run()
+    assert not one.pull("a/patch").is_draft
+
+
+def test_a_release_that_is_never_proposed_is_not_waited_for() -> None:
+    one = rings()
+    one.world.releases = listed("v2.8.8", "v2.9.4")
+    one.run()
+    assert not one.pull(STAGING).is_draft
+
+
+def test_a_push_during_the_run_is_no_defect() -> None:
+    one = rings()
+    one.run()
+    path = path_in("clusters/staging/one")
+    one.forge.push_to_base({path: one.forge.files[path].replace(b"--log-level=info", b"--log-level=debug")})
+    done = one.world.run(one.forge)
+    reasons = {hold.reason for team in done.plans for plan in team.plans for hold in plan.holds}
+    assert HoldReason.UNEXPECTED not in reasons
 
 
 def test_in_a_checkout_it_is_held() -> None:

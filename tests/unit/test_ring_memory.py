@@ -9,9 +9,11 @@ import pytest
 
 from flows import fleet, path_in
 from flux_upgrade.model import markers
-from flux_upgrade.model.forge import BaseCommit, CommitStatus
+from flux_upgrade.model.forge import BaseCommit, CommitStatus, Issue
 from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.policy.decision import HealthStatus, Ring
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.policy.policy import MaxBump, Pending, Policy
 from flux_upgrade.policy.ring_facts import RingFacts, RingMemory, RingState, memory_in
 from flux_upgrade.policy.rings import report_of
 from rings import CONTEXT, FLUX, HEALTHY, MINORS, RingRepository, group
@@ -138,6 +140,55 @@ def test_the_next_pull_request_takes_over_the_record() -> None:
     one.world.asked = UpgradeRequest(approve=("production=2.9",))
     one.later(days=2)
     assert not one.pull(PRODUCTION).is_draft
+
+
+def test_a_dashboard_hides_no_record() -> None:
+    one = rings()
+    one.forge.issues[900] = Issue(900, "", "Dashboard", "", (markers.DASHBOARD,), is_own=True)
+    one.run()
+    upgrade_by_hand(one)
+    one.run()
+    one.forge.close_pull(one.pull(PRODUCTION).number)
+    one.forge.edit(1, is_closed_by_bot=True)
+    one.forge.edit(2, is_closed_by_bot=True)
+    one.later(days=3)
+    assert not one.pull(PRODUCTION).is_draft
+
+
+def test_without_a_draft_the_dates_of_the_commits_count() -> None:
+    before, after = rings().groups
+    policy = Policy(bump=MaxBump.MINOR, pending=Pending.SUMMARY)
+    after = after._replace(governance=after.governance._replace(policy=policy))
+    one = RingRepository((before, after), {"staging": "v2.8.8", "production": "v2.8.8"})
+    one.run()
+    upgrade_by_hand(one)
+    one.later(days=2)
+    assert HoldReason.WAITS_FOR_GROUP in one.reasons
+    assert one.later(days=1)[PRODUCTION] == "opened"
+
+
+def test_where_there_are_no_drafts_the_issue_is_kept() -> None:
+    one = rings()
+    one.forge.has_drafts = False
+    for _ in range(4):
+        one.later(days=1)
+    (issue,) = [issue for issue in one.forge.issues.values() if "production" in issue.title]
+    assert issue.is_open
+    assert "To upgrade without waiting, run `flux-upgrade upgrade --to v2.9.4` in a checkout." in issue.body
+    upgrade_by_hand(one)
+    one.later(days=1)
+    assert not one.later(days=2)
+    assert one.later(days=1)[PRODUCTION] == "opened"
+
+
+def test_a_long_record_keeps_its_date() -> None:
+    entry = RingMemory("v2.9.4", "1", OLD, tuple(f"kustomization/{number:060}" for number in range(500))).entry(
+        "staging"
+    )
+    assert len(entry) < 10_000
+    memory = memory_in([entry], "staging", "1")
+    assert memory is not None
+    assert (memory.since, memory.contexts[0]) == (OLD, f"kustomization/{0:060}")
 
 
 def recorded(one: RingRepository) -> tuple[str, ...]:

@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from flows import listed
+from flows import fleet, listed
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.sync import sync_of
 from flux_upgrade.config.config import Governance
 from flux_upgrade.model.forge import BaseCommit, CommitStatus
 from flux_upgrade.pins.pin import Pin, Role
+from flux_upgrade.planning.plan import UpgradeRequest
 from flux_upgrade.policy.decision import HealthStatus, Ring
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState, Sync
@@ -258,3 +259,35 @@ def test_a_status_of_another_user_on_each_commit_does_not_hide_the_silence_of_fl
     forged = {CONTEXT: CommitStatus("success", "mallory")}
     assert report(commits(forged, forged, forged, SUCCESS)).is_stuck
     assert not report(commits(forged, SUCCESS, SUCCESS)).is_stuck
+
+
+def test_a_silence_is_told_while_the_soak_lasts() -> None:
+    after = group("production", MINORS, Ring(("staging",), timedelta(days=14)))
+    groups = (group("staging", ring=Ring(healthy=HEALTHY)), after)
+    one = RingRepository(groups, {"staging": "v2.8.8", "production": "v2.8.8"})
+    one.run()
+    one.merge(STAGING)
+    one.later(hours=2)
+    assert "This needs you" not in one.pull(PRODUCTION).body
+    one.later(days=2)
+    assert f"the soak ends on 2026-09-15, and staging is not known to be healthy: Flux has not posted {CONTEXT}" in (
+        one.pull(PRODUCTION).body
+    )
+    assert "**This needs you:**" in one.pull(PRODUCTION).body
+
+
+def test_a_refusal_that_was_taken_back_needs_no_user() -> None:
+    one = rings({"staging": "v2.8.8", "production": "v2.8.8"})
+    one.world.releases = listed("v2.8.8", "v2.9.3")
+    one.run()
+    one.forge.close_pull(one.pull(STAGING).number)
+    one.world.asked = UpgradeRequest(approve=("staging=2.9",))
+    one.later(hours=1)
+    one.world.asked = UpgradeRequest()
+    one.merge(STAGING)
+    one.later(days=1)
+    one.forge.push_to_base(fleet({"clusters/production/one": "v2.9.3"}))
+    one.world.releases = listed("v2.8.8", "v2.9.3", "v2.9.4")
+    one.later(days=1)
+    assert "staging runs v2.9.3" in one.pull(PATCH).body
+    assert "This needs you" not in one.pull(PATCH).body

@@ -145,6 +145,9 @@ class _UpdateGroups:
             version = self._version(planned[place])
             if version:
                 self._versions.setdefault(cluster.name, version)
+        if self._rings is not None:
+            for place, (update_group, _) in enumerate(clusters):
+                planned[place] = [self._kept(update_group, plan) for plan in planned[place]]
         in_order = iter([planned[place] for place in range(len(clusters))])
         for update_group in update_groups:
             plans = [plan for _ in update_group.clusters for plan in next(in_order)]
@@ -156,6 +159,13 @@ class _UpdateGroups:
             ]
             seen = self._rings.memories(update_group) if self._rings is not None else ()
             yield UpdateGroupPlan(update_group, tuple(plans), tuple(moved), seen)
+
+    def _kept(self, update_group: UpdateGroup, plan: Plan) -> Plan:
+        """Return the plan of a group that keeps its release until the groups after it have that."""
+        if self._rings is None or self._inventory.request.to:
+            return plan
+        stable = {release.tag for release in self._inventory.releases if not release.prerelease}
+        return self._rings.keeping(plan, update_group, stable)
 
     def _place_in_order(self, update_group: UpdateGroup, cluster: Cluster) -> tuple[bool, int]:
         return cluster.is_tools, self._rings.rank(update_group) if self._rings is not None else 0

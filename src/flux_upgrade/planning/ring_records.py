@@ -14,7 +14,7 @@ from flux_upgrade.policy.ring_facts import RingMemory, memory_in
 class Records(NamedTuple):
     states: tuple[MarkerState, ...] = ()  # All open pull requests, or the newest closed one
     is_open: bool = False
-    is_kept: bool = False  # False: the server shows no pull requests, or an earlier version kept no records
+    is_kept: bool = False  # False: the server shows no pull requests, or an earlier version opened one without records
 
     def memory(self, name: str, files: str = "") -> RingMemory | None:
         """Return the record about a group; None: there is none.
@@ -37,5 +37,5 @@ def records_of(update_group: UpdateGroup, config: Config, repository: Repository
     current = [pull for pull in pulls if not is_open or pull.state is PullState.OPEN]
     answered: list[PullRequest | Issue] = [*current, *drafts]
     states = [*filter(None, map(state_of, answered))]
-    is_kept = not states or any(state.rings for state in states)
+    is_kept = not is_open or all(state.rings for state in states)
     return Records(tuple(states if is_open else states[:1]), is_open, is_kept)

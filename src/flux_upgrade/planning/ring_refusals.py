@@ -12,7 +12,7 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.ring_members import installing
-from flux_upgrade.policy.decision import BumpKind, Feedback, Hold
+from flux_upgrade.policy.decision import BumpKind, Feedback
 from flux_upgrade.policy.feedback import feedback_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump
@@ -33,19 +33,19 @@ class Refusals:
 
     def refusal(self, name: str, target: Version) -> str:
         """Return why a group never gets a release by itself, a clause; empty: it may."""
-        group = self._groups.get(name)
+        group, plans = self._groups.get(name), self._plans.get(name, [])
         if group is None:
             return ""
+        if plans and all(any(upgrade.approved for upgrade in _upgrades(each, target)) for each in plans):
+            return next(filter(None, (_stuck(name, each, target) for each in plans)), "")
         policy = group.group.governance.policy
         if policy.bump is MaxBump.NONE:
             return f"{name} has policy none"
         if policy.range is not None and not policy.range.allows(target):
             return f"{target} is outside of the range of {name}"
-        for rejection in (each for member in _members(group) for each in self.feedback(group, member).rejections):
-            is_same_minor = rejection.bump_kind is BumpKind.MINOR and rejection.target.minor == target.minor
-            if rejection.reason is HoldReason.CLOSED_BY_HUMAN and (rejection.target == target or is_same_minor):
-                return f"a user closed {rejection.where}"
-        return next(filter(None, (_planned(name, plans, target) for plans in self._plans.get(name, ()))), "")
+        answers = (_declined(name, member, self.feedback(group, member), target) for member in _members(group))
+        planned = (_stuck(name, each, target) or _held(name, each, target) for each in plans)
+        return next(filter(None, (*answers, *planned)), "")
 
     def feedback(self, group: UpdateGroup, member: Member) -> Feedback:
         """Return the answers of users about the upgrades of a version reference."""
@@ -66,15 +66,41 @@ def _members(group: UpdateGroup) -> Iterator[Member]:
     return (member for cluster in group.clusters for member in installing(cluster))
 
 
-def _planned(name: str, plans: Sequence[Plan], target: Version) -> str:
-    """Return what keeps a cluster from a release, as planned: a clause; empty: nothing that needs a user."""
-    decisions = [each for plan in plans if plan.pin.role is Role.INSTALLS for each in plan.decisions]
-    upgrades = [each for each in decisions if isinstance(each, Upgrade) and each.target == target]
+def _declined(name: str, member: Member, feedback: Feedback, target: Version) -> str:
+    """Return the answer that keeps a version reference from a release, a clause; empty: there is none."""
+    current = Version.parse(member.pin.version)
+    kind = BumpKind.between(current, target) if current is not None and current < target else BumpKind.PATCH
+    for rejection in feedback.rejections:
+        is_same_minor = kind is not BumpKind.PATCH and rejection.target.minor == target.minor
+        if rejection.bump_kind is not kind or not (rejection.target == target or is_same_minor):
+            continue
+        if rejection.reason is HoldReason.CLOSED_BY_HUMAN:
+            return f"a user closed {rejection.where}"
+        if rejection.reason in _GONE_BACK and rejection.target == target:
+            return f"{name} has gone back from {target}: {rejection.where}"
+    return ""
+
+
+def _upgrades(plans: Sequence[Plan], target: Version | None = None) -> list[Upgrade]:
+    """Return the upgrades of a cluster, to one release or to any."""
+    found = (each for plan in plans if plan.pin.role is Role.INSTALLS for each in plan.upgrades)
+    return [each for each in found if each.bump_kind is not BumpKind.MIGRATION and target in (None, each.target)]
+
+
+def _stuck(name: str, plans: Sequence[Plan], target: Version) -> str:
+    """Return what keeps the upgrade of a cluster from being merged, a clause; empty: nothing that needs a user."""
+    upgrades = _upgrades(plans, target)
     if any(each.is_stuck for each in upgrades):
         return f"the upgrade of {name} waits for a group that needs you"
-    if any(not each.is_accepted for each in upgrades):
-        return f"the pull request of {name} would break something"
-    holds = (each for each in decisions if isinstance(each, Hold) and each.target in (target, ""))
+    return f"the pull request of {name} would break something" if any(not each.is_accepted for each in upgrades) else ""
+
+
+def _held(name: str, plans: Sequence[Plan], target: Version) -> str:
+    """Return what holds a cluster, a clause; empty: nothing that needs a user."""
+    if _upgrades(plans, target):
+        return ""
+    is_still = not _upgrades(plans)
+    holds = (each for plan in plans if plan.pin.role is Role.INSTALLS for each in plan.holds)
     needing = (each for each in holds if not each.reason.effect.is_wait or each.reason in _GONE_BACK)
-    reason = next((each.reason for each in needing), None) if not upgrades else None
+    reason = next((each.reason for each in needing if is_still or each.target in (target, "")), None)
     return f"{name} is held: {reason}" if reason is not None else ""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from flux_upgrade.clusters.groups import UpdateGroup, branches_of
 from flux_upgrade.clusters.sync import sync_of
 from flux_upgrade.config.config import Config
 from flux_upgrade.model.forge import PullRequest, PullState, Repository
-from flux_upgrade.model.markers import MarkerState, WayBack, digest_of, ring_entry
-from flux_upgrade.model.values import NamedTuple
+from flux_upgrade.model.markers import MarkerState, digest_of, ring_entry
 from flux_upgrade.model.versions import NO_VERSION, Version
+from flux_upgrade.planning.failed_upgrade import FailedUpgrade
+from flux_upgrade.planning.kept_release import behind
 from flux_upgrade.planning.plan import GroupWait, Plan, Terms, Upgrade
 from flux_upgrade.planning.ring_members import installing, version_of
 from flux_upgrade.planning.ring_records import Records, records_of
 from flux_upgrade.planning.ring_refusals import Refusals
-from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, OnFailure, Rejection, Ring
+from flux_upgrade.policy.decision import BumpKind, Feedback, Hold, Rejection, Ring
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import Pending
@@ -25,31 +26,6 @@ from flux_upgrade.policy.rings import Obstacle, obstacle, passed_by_all, report_
 from flux_upgrade.snapshot.snapshot import Snapshot
 
 _UPGRADES = set(BumpKind) - {BumpKind.MIGRATION}
-
-
-class FailedUpgrade(NamedTuple):
-    """A merged pull request after which Flux reports a failure."""
-
-    update_group: UpdateGroup
-    report: RingReport
-    pull: PullRequest
-    state: MarkerState
-    waiting: tuple[str, ...]  # Names of the groups that come after
-
-    @property
-    def asks_for_revert(self) -> bool:
-        return self.update_group.group.ring.on_failure is OnFailure.REVERT
-
-    @property
-    def way_back(self) -> WayBack:
-        """As it was when the pull request was last updated."""
-        return WayBack(self.state.way_back) if self.state.way_back in set(WayBack) else WayBack.UNKNOWN
-
-    @property
-    def is_revertible(self) -> bool:
-        """Whether the upgrade is the cause, GitHub can make the revert, and the cluster accepts it."""
-        is_possible = self.way_back is WayBack.SAFE and not self.report.is_changed
-        return self.asks_for_revert and is_possible and not self.report.succeeded
 
 
 class Rings:
@@ -76,7 +52,8 @@ class Rings:
         name, ring = update_group.group.name, update_group.group.ring
         if name not in self._reports:
             records = records_of(update_group, self._config, self._repository)
-            self._reports[name] = tuple(self._report(before, ring, records) for before in ring.after)
+            is_draft = update_group.group.governance.policy.pending is Pending.DRAFT
+            self._reports[name] = tuple(self._report(before, ring, records, is_draft=is_draft) for before in ring.after)
         return self._reports[name]
 
     def rank(self, update_group: UpdateGroup) -> int:
@@ -125,9 +102,25 @@ class Rings:
 
     def waiting(self, plan: Plan, update_group: UpdateGroup, terms: Terms) -> Plan:
         """``plan`` with the upgrades that wait: as drafts, or held where there are none."""
-        if terms.to or not plan.upgrades or not self._awaited(update_group):
+        if terms.to or not plan.upgrades or not update_group.group.ring.after:
             return plan
-        return plan._replace(decisions=tuple(self._waiting(each, update_group, terms) for each in plan.decisions))
+        accepted = terms.feedback.accepted
+        return plan._replace(decisions=tuple(self._waiting(each, update_group, accepted) for each in plan.decisions))
+
+    def keeping(self, plan: Plan, update_group: UpdateGroup, stable: Container[str]) -> Plan:
+        """``plan`` with the upgrades that wait for the groups after this one. All groups are planned.
+
+        ``stable``: the releases that may be proposed.
+        """
+        after = {each.group.name: self.reports(each) for each in self._next(update_group)} if plan.upgrades else {}
+        obstacles = behind(update_group.group.name, self._groups, after, self._refusals, stable)
+        if not obstacles:
+            return plan
+        members = (member for cluster in update_group.clusters for member in cluster.members)
+        feedbacks = (self._refusals.feedback(update_group, member) for member in members if member.path == plan.path)
+        accepted = [entry for feedback in feedbacks for entry in feedback.accepted]
+        decisions = (self._with_wait(each, update_group, obstacles, accepted) for each in plan.decisions)
+        return plan._replace(decisions=tuple(decisions))
 
     def _unwaited(self, update_group: UpdateGroup, feedback: Feedback) -> Iterator[Version]:
         """The releases in open pull requests with which a user does not want to wait."""
@@ -138,14 +131,28 @@ class Rings:
             if state and self._box(update_group, state.target) in feedback.accepted:
                 yield state.target
 
-    def _waiting(self, upgrade: Upgrade | Hold, update_group: UpdateGroup, terms: Terms) -> Upgrade | Hold:
+    def _waiting(
+        self, decision: Upgrade | Hold, update_group: UpdateGroup, accepted: Collection[str]
+    ) -> Upgrade | Hold:
+        target = decision.target
+        obstacles = [self._obstacle(each, target) for each in self.reports(update_group) if each.passed != target]
+        return self._with_wait(decision, update_group, obstacles, accepted)
+
+    def _with_wait(
+        self,
+        upgrade: Upgrade | Hold,
+        update_group: UpdateGroup,
+        obstacles: Sequence[Obstacle],
+        accepted: Collection[str],
+    ) -> Upgrade | Hold:
+        """Return a decision that also waits for what is in ``obstacles``."""
         if isinstance(upgrade, Hold):
             return upgrade
         group, target = update_group.group, upgrade.target
-        obstacles = [self._obstacle(each, target) for each in self.reports(update_group) if each.passed != target]
-        obstacles += self._behind(update_group)
-        why, is_stuck = tuple(each.text for each in obstacles), any(each.is_stuck for each in obstacles)
-        is_ended = self._box(update_group, target) in terms.feedback.accepted
+        before = upgrade.wait.why if upgrade.wait is not None else ()
+        why = (*before, *(each.text for each in obstacles))
+        is_stuck = any(each.is_stuck for each in obstacles) or (upgrade.wait is not None and upgrade.wait.is_stuck)
+        is_ended = self._box(update_group, target) in accepted
         has_draft = self._repository is not None and group.governance.policy.pending is Pending.DRAFT
         # The answer to a wait that is over is kept: it may begin again.
         if upgrade.bump_kind is BumpKind.MIGRATION or not (why or (is_ended and has_draft)):
@@ -170,30 +177,10 @@ class Rings:
         if update_group.group.ring.one_release_at_a_time:
             yield from (each for each in self._groups.values() if update_group.group.name in each.group.ring.after)
 
-    def _behind(self, update_group: UpdateGroup) -> list[Obstacle]:
-        """Return a reason for each group after a group that does not have its release yet.
-
-        There is none if the release is not to go further: Flux reports a failure, or not all clusters have it.
-        """
-        name, obstacles = update_group.group.name, []
-        for after in self._next(update_group):
-            report = next(each for each in self.reports(after) if each.name == name)
-            if report.state in (RingState.FAILING, RingState.MIXED):
-                return []
-            versions = [version_of(cluster) for cluster in after.clusters if not cluster.is_tools]
-            known = sorted(set(filter(None, versions)), key=Version)
-            if known and all(versions) and Version(known[0]) >= report.version:
-                continue
-            refusal = self._refusals.refusal(after.group.name, report.version)
-            text = f"{after.group.name} runs {', '.join(known) or 'no known version'}"
-            is_stuck = bool(refusal) or report.is_stuck or not all(versions)
-            obstacles.append(Obstacle(f"{text}, and {refusal}" if refusal else text, is_stuck))
-        return obstacles
-
     def _box(self, update_group: UpdateGroup, target: Version) -> str:
         return ring_entry(update_group.slug, target, self._awaited(update_group))
 
-    def _report(self, name: str, ring: Ring, records: Records) -> RingReport:
+    def _report(self, name: str, ring: Ring, records: Records, *, is_draft: bool) -> RingReport:
         group = self._groups.get(name)
         unknown = RingReport(name, RingState.UNKNOWN, memory=records.memory(name))
         if group is None:
@@ -222,7 +209,7 @@ class Rings:
             digest,
             max(dates) if dates and all(dates) else "",
             records.memory(name, digest),
-            is_new=records.is_kept and records.memory(name) is None,
+            is_new=is_draft and records.is_kept and records.memory(name) is None,
         )
         return report_of(facts, repository.commits, ring.soak, self._now)
 

@@ -10,6 +10,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.policy.decision import HealthStatus
 
+_ROOM = 8000  # Characters of an entry: GitHub takes 65,536 in a body
 _FIELDS = 4  # Before the contexts in an entry
 _UNKNOWN_INTERVAL = timedelta(hours=1)
 
@@ -34,9 +35,11 @@ class RingMemory(NamedTuple):
 
     def entry(self, name: str) -> str:
         """Return the entry of ``MarkerState.rings`` for the group ``name``."""
-        return "\t".join(
-            [name, self.version, self.files, self.since, *(each for each in self.contexts if "\t" not in each)]
-        )
+        entry = f"{name}\t{self.version}\t{self.files}\t{self.since}"
+        for context in self.contexts:
+            if "\t" not in context and len(entry) + len(context) < _ROOM:
+                entry += f"\t{context}"
+        return entry
 
 
 def memory_in(entries: Iterable[str], name: str, files: str) -> RingMemory | None:
@@ -71,6 +74,7 @@ class RingReport(NamedTuple):
     succeeded: str = ""  # Oid of an earlier commit with the release on which Flux reported success
     is_changed: bool = False  # Whether its files were changed after our pull request with this release was merged
     is_stuck: bool = False  # Only a user can make it pass
+    has_lasted: bool = False  # Flux had time to report success after the failure
     memory: RingMemory | None = None  # For the next run
 
     @property

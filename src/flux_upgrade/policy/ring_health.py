@@ -52,9 +52,10 @@ def health_of(facts: RingFacts, history: History) -> RingReport:
             index, status = _newest(history.with_release, context)
             if status is not None and _is_by(status, source) and status.state in ("failure", "error"):
                 detail = f"Flux reports a failure in {name} ({context})"
-                failing = RingReport(
-                    name, RingState.FAILING, detail=detail, failed=history.commits[index].oid, context=context
-                )
+                failing = RingReport(name, RingState.FAILING, detail=detail, failed=history.commits[index].oid)
+                since = _unconfirmed_since(history, context, source)
+                has_lasted = bool(since) and history.now > _moment(since) + facts.reported_after
+                failing = failing._replace(context=context, has_lasted=has_lasted)
                 return failing._replace(succeeded=_succeeded(history.with_release[index + 1 :], context, source))
             doubts += _doubts(facts, history, context)
     if not doubts:

@@ -26,7 +26,8 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
     since = _since(facts, holding, commits, now)
     history, memory = History(commits, len(holding), since, now), facts.memory
     if facts.files and since:
-        memory = RingMemory(facts.version, facts.files, since, recorded_contexts(facts, history))
+        until_now = min(_moment(since), now).isoformat().replace("+00:00", "Z")
+        memory = RingMemory(facts.version, facts.files, until_now, recorded_contexts(facts, history))
     version = facts.version
     if not version:
         return _mixed(facts)._replace(memory=memory)
@@ -59,7 +60,10 @@ def _report(facts: RingFacts, since: str, health: RingReport, soak: timedelta, n
     until = _moment(since) + soak
     if now < until:
         kept = f"{facts.name} has run {version} since {since[:10]}, and the soak ends on {until.date()}"
-        return health._replace(state=RingState.SOAKING, detail=kept, is_stuck=_moment(since) > now + _DAY)
+        if health.is_stuck:
+            kept += f", and {health.detail}"
+        is_stuck = health.is_stuck or _moment(since) > now + _DAY
+        return health._replace(state=RingState.SOAKING, detail=kept, is_stuck=is_stuck)
     return health
 
 

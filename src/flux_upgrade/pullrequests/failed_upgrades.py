@@ -13,8 +13,9 @@ from flux_upgrade.model.forge import Branch, CommentPull, PullState, Repository,
 from flux_upgrade.model.markdown import code, plain, shortened, table
 from flux_upgrade.model.markers import WayBack
 from flux_upgrade.model.text import enumeration
+from flux_upgrade.planning.failed_upgrade import FailedUpgrade
 from flux_upgrade.planning.planner import Inventory
-from flux_upgrade.planning.rings import FailedUpgrade, Rings
+from flux_upgrade.planning.rings import Rings
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.policy.feedback import state_of
 from flux_upgrade.pullrequests.desired import Reconciliation, recorded, with_state

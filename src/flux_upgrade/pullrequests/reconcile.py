@@ -54,7 +54,7 @@ def reconcile(proposal: Proposal, context: ProposalContext, repository: Reposito
     branch = repository.branches[proposal.branch]
     pull = branch.open_pull
     issues = issues_of(repository, proposal.slug, proposal.bump_kind)
-    if issues and proposal.is_pending and pull is None and not branch.elsewhere:
+    if issues and proposal.is_draft and pull is None and not branch.elsewhere:
         kept = (*_kept_issue(proposal, context, issues[0]), *_closed(issues[1:], *_TWICE))
         steps = (*rejections(branch), *kept)
         return Reconciliation(steps, issue=issues[0])

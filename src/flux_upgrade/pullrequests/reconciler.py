@@ -42,7 +42,7 @@ from flux_upgrade.pullrequests.tidying import tidying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.planning.rings import FailedUpgrade
+    from flux_upgrade.planning.failed_upgrade import FailedUpgrade
 
 
 def _is_draft(step: Step, before: Result) -> bool:

@@ -51,6 +51,8 @@ def _for_groups(view: View, wait: GroupWait) -> str:
         entry = markers.ring_entry(view.proposal.slug, target, wait.groups)
         text = f"do not wait for {names} with {target}"
         said += f"\n\n{markers.checkbox(f'{markers.ACCEPT}-{entry}', text, is_ticked=wait.is_ended)}"
+    elif not wait.is_ended:
+        said += f"\n\nTo upgrade without waiting, run `flux-upgrade upgrade --to {target}` in a checkout."
     return said
 
 
