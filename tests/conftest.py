@@ -41,7 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="take each piece of knowledge away from all repositories, in all ways, instead of a sample",
     )
-    parser.addoption("--years", type=int, default=2, help="how many years with groups to simulate, and half as many without")
+    parser.addoption(
+        "--years", type=int, default=2, help="how many years with groups to simulate, and half as many without"
+    )
 
 
 @pytest.fixture

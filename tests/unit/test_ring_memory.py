@@ -53,6 +53,17 @@ def test_an_old_commit_date_does_not_end_a_soak_at_once() -> None:
     assert not one.pull(PRODUCTION).is_draft
 
 
+def test_a_commit_date_in_the_future_begins_the_soak_now() -> None:
+    one = rings()
+    one.run()
+    upgrade_by_hand(one, "2036-01-01T00:00:00Z")
+    one.run()
+    assert one.later(hours=1) == {}
+    assert "since 2026-09-01, and the soak ends on 2026-09-04" in one.pull(PRODUCTION).body
+    one.later(days=3)
+    assert not one.pull(PRODUCTION).is_draft
+
+
 def test_a_soak_ends_however_many_commits_come_after_the_upgrade() -> None:
     one = rings()
     one.run()

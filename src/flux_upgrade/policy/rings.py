@@ -26,8 +26,7 @@ def report_of(facts: RingFacts, commits: Sequence[BaseCommit], soak: timedelta |
     since = _since(facts, holding, commits, now)
     history, memory = History(commits, len(holding), since, now), facts.memory
     if facts.files and since:
-        until_now = min(_moment(since), now).isoformat().replace("+00:00", "Z")
-        memory = RingMemory(facts.version, facts.files, until_now, recorded_contexts(facts, history))
+        memory = RingMemory(facts.version, facts.files, since, recorded_contexts(facts, history))
     version = facts.version
     if not version:
         return _mixed(facts)._replace(memory=memory)
@@ -116,11 +115,14 @@ def _since(facts: RingFacts, holding: Sequence[BaseCommit], commits: Sequence[Ba
     if len(holding) in (0, len(commits)):
         # The change is older than all of these commits. In a busy repository their oldest is never old enough.
         changed_at = facts.changed_at or ("" if merged_at else changed_at)
-    dates = [changed_at, merged_at]
+    first_seen = ""
     if memory is not None and memory.files == facts.files:
-        dates.append(memory.since)
+        first_seen = memory.since
     elif not _is_explained(facts):
-        dates.append(now.isoformat(timespec="seconds").replace("+00:00", "Z"))
+        first_seen = now.isoformat(timespec="seconds").replace("+00:00", "Z")
+    if first_seen and changed_at and _moment(changed_at) > now:
+        changed_at = ""  # A run saw the change before that date
+    dates = (changed_at, merged_at, first_seen)
     return max(filter(None, dates), key=_moment, default="")
 
 
