@@ -108,8 +108,7 @@ class RingYear(Year):
 
     def _missing(self, name: str, release: str) -> str:
         """Why a group must wait with a release; empty: it need not."""
-        passing = self._passing(name, release)
-        return passing.why or ("" if not passing.may_wait else "it may wait")
+        return self._passing(name, release).why
 
     def _passing(self, name: str, release: str, number: int = 0) -> Passing:
         return self._ledger.passing(BEFORE[name], release, number) if name in BEFORE else Passing()
