@@ -126,6 +126,11 @@ class RingYear(Year):
         own = any(markers.state_of(each.body) for each in self._merged(name) if self._target(each) > current)
         kept = self.user.current(before.name)
         is_passed = current < kept and not self._missing(name, kept)
+        # An older release that does not wait goes first.
+        is_passed |= any(
+            self._is_open(pull, name) and (pull.number, self._target(pull)) in self.user.hurried
+            for pull in self.user.pulls
+        )
         if last in reverted and current < Version(last) and not is_answered and not own and not is_passed:
             reasons = [hold["reason"] for hold in self._decisions(name) if hold["target"] == last]
             is_declined = any(self._is_declined(pull, name, last) for pull in self.user.pulls)
