@@ -137,6 +137,7 @@ class Walk:
         decisions = decide(current, known, terms.governance.policy, terms.feedback, now)
         upgrades = tuple(each if isinstance(each, Hold) else Upgrade(each, PinChange()) for each in decisions)
         plan = rings.waiting(Plan(member.pin, member.path, upgrades), group, terms)
+        plan = rings.keeping(plan, group, [each.tag for each in self.listed])
         self.held.update(str(each.reason) for each in plan.holds if each.reason is HoldReason.GROUP_REVERTED)
         for upgrade in plan.upgrades:
             self.waits.update([group.name] if upgrade.waits else [])

@@ -203,6 +203,15 @@ def _told_once(stage: Staged, rest: Ran) -> str:
     return "" if rest.code == 0 else f"it ends with {rest.code}: {rest.log}"
 
 
+def _soaks(stage: Staged, rest: Ran) -> str:
+    """Find what is wrong if the second pull request is not the draft that records when the soak began."""
+    pull = stage.fleet.repository.pulls[2]
+    state = markers.state_of(pull.body)
+    if pull.state != "open" or not pull.is_draft or state is None or not state.rings:
+        return f"#2 is {pull.state}, and records {state and state.rings}"
+    return "" if rest.code == 0 else f"it ends with {rest.code}: {rest.log}"
+
+
 PUSHES = Deed("pushes to the branch", _pushes, _kept)
 MERGES = Deed("merges", _merges, _merged)
 CLOSES = Deed("closes it", _closes, _refused)
@@ -214,6 +223,7 @@ UPGRADES = Deed("upgrades by hand", _upgrades, _done)
 WORKS = Deed("works on something else", _works, _as_before)
 REVERTS = Deed("reverts it too", _reverts, _told_once)
 CLOSES_THE_REVERT = Deed("closes the revert", _closes_the_revert, _told_once)
+WAITS = Deed("works on something else", _works, _soaks)
 GOES_ON = Deed("works on something else", _works, _told_once)
 DEEDS: dict[str, tuple[Deed, ...]] = {
     "opening": (PUSHES, MERGES, CLOSES, DELETES, UPGRADES, WORKS),
@@ -231,6 +241,7 @@ DEEDS: dict[str, tuple[Deed, ...]] = {
     "updating what GitHub updated": (PUSHES, CLOSES, DELETES, WORKS),
     "saying that a push stops us": (PUSHES, CLOSES, DELETES, READIES, WRITES, TICKS),
     "reverting what fails": (REVERTS, CLOSES_THE_REVERT, GOES_ON),
+    "beginning a soak": (WAITS,),
     "replacing what a stranger opened": (PUSHES, WORKS),
     "undoing what may not be approved": (PUSHES, CLOSES, DELETES, WRITES, WORKS),
     "recording who reopened": (PUSHES, CLOSES, DELETES, WORKS),

@@ -33,7 +33,7 @@ def test_every_call_meets_every_fault_both_ways() -> None:
     ]
     found = [(cell.scenario, cell.call, cell.kind, cell.way) for cell in cells(both_ways=True)]
     assert sorted(map(repr, found)) == sorted(map(repr, wanted))
-    assert len(found) == 5220
+    assert len(found) == 5370
 
 
 def test_in_turn_every_call_meets_every_fault_one_way_and_each_about_as_often() -> None:
@@ -43,7 +43,7 @@ def test_in_turn_every_call_meets_every_fault_one_way_and_each_about_as_often() 
         by_call[cell.scenario.name, cell.call].append(cell.way)
         by_kind[cell.kind].append(cell.way)
         by_name[cell.name, cell.kind].append(cell.way)
-    assert len(by_place) == 2610
+    assert len(by_place) == 2685
     assert all(len(ways) == 1 for ways in by_place.values())
     assert all(abs(ways.count("before") - ways.count("after")) == 1 for ways in by_call.values())
     assert all(abs(ways.count("before") - ways.count("after")) <= 2 for ways in by_kind.values())
