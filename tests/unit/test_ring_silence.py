@@ -11,13 +11,17 @@ from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.sync import sync_of
 from flux_upgrade.config.config import Governance
 from flux_upgrade.model.forge import BaseCommit, CommitStatus
-from flux_upgrade.pins.pin import Pin, Role
-from flux_upgrade.planning.plan import UpgradeRequest
-from flux_upgrade.policy.decision import HealthStatus, Ring
+from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.pin import Pin, PinChange, Role
+from flux_upgrade.planning.plan import Plan, Terms, Upgrade, UpgradeRequest
+from flux_upgrade.planning.rings import Rings
+from flux_upgrade.policy.decision import Bump, BumpKind, HealthStatus, Hold, Ring
+from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.policy.policy import MaxBump, Policy
 from flux_upgrade.policy.ring_facts import RingFacts, RingReport, RingState, Sync
 from flux_upgrade.policy.rings import report_of
 from flux_upgrade.policy.semver_range import Constraint
+from flux_upgrade.pullrequests.apply import question_of
 from flux_upgrade.snapshot.snapshot import in_memory
 from rings import CONTEXT, FLUX, HEALTHY, MINORS, RingRepository, group
 
@@ -291,3 +295,20 @@ def test_a_refusal_that_was_taken_back_needs_no_user() -> None:
     one.later(days=1)
     assert "staging runs v2.9.3" in one.pull(PATCH).body
     assert "This needs you" not in one.pull(PATCH).body
+
+
+def test_a_hold_of_a_whole_minor_is_no_defect() -> None:
+    one = rings({"staging": "v2.8.8", "production": "v2.8.8"})
+    one.run()
+    inventory = one.world.gathered()
+    repository = one.forge.fetch(question_of(inventory))
+    waiting = Rings(inventory.update_groups, inventory.config, repository, one.now)
+    (production,) = [each for each in inventory.update_groups if each.name == "production"]
+    member = production.clusters[0].members[0]
+    hold = Hold(HoldReason.CLOSED_BY_HUMAN, "", target=Version("2.9"))
+    upgrade = Upgrade(Bump(BumpKind.MINOR, Version("v2.9.4"), approved=True), PinChange())
+    plan = waiting.waiting(
+        Plan(member.pin, member.path, (hold, upgrade)), production, Terms(production.group.governance)
+    )
+    assert plan.decisions[0] == hold
+    assert plan.upgrades[0].waits

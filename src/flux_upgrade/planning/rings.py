@@ -134,6 +134,8 @@ class Rings:
     def _waiting(
         self, decision: Upgrade | Hold, update_group: UpdateGroup, accepted: Collection[str]
     ) -> Upgrade | Hold:
+        if isinstance(decision, Hold):
+            return decision
         target = decision.target
         obstacles = [self._obstacle(each, target) for each in self.reports(update_group) if each.passed != target]
         return self._with_wait(decision, update_group, obstacles, accepted)
