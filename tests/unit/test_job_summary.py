@@ -7,7 +7,7 @@ import re
 import pytest
 
 from flows import PATH, World, fleet
-from flux_upgrade.action.job_summary import MOST_ROWS, summary
+from flux_upgrade.action.job_summary import MOST_ROWS, approvals, summary
 from flux_upgrade.config.config import Config, Limits
 from flux_upgrade.model.errors import EditConflict, ForbiddenByForge
 from flux_upgrade.model.versions import Version
@@ -276,3 +276,11 @@ def test_what_waits_for_room_is_said_once_and_needs_nobody() -> None:
     ]
     remedy = r"merge or close one, or raise \`drafts\` under \`limits\` in the config file"
     assert f"> limited: 2 pull requests wait: at most 1 draft may be open (b (minor), c (minor)) → {remedy}\n" in text
+
+
+def test_a_release_that_is_a_patch_here_and_a_minor_there_has_two_approvals() -> None:
+    target = Version("v2.8.5")
+    patch = Hold(HoldReason.NEEDS_APPROVAL, "", bump_kind=BumpKind.PATCH, target=target)
+    minor = Hold(HoldReason.NEEDS_APPROVAL, "", bump_kind=BumpKind.MINOR, target=target)
+    text = "\n".join(approvals([patch, minor], (), "approve ", ""))
+    assert "approve 2.8\napprove v2.8.5\n" in text

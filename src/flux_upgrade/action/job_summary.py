@@ -183,7 +183,8 @@ def approvals(
     }
     if not waiting:
         return
-    versions = dict.fromkeys(approval for _, approval in sorted(waiting))
+    # A release may have two: of the minor in one cluster, and of the patch in another.
+    versions = dict.fromkeys(approval for _, approval in sorted(waiting, key=lambda pair: (pair[0], f"{pair[1]}")))
     others = [f"[run the workflow]({workflow_url}) with `approve`"] if workflow_url else []
     if command:
         others.append("run (all clusters; put `NAME=` before the version for one):" if of_several else "run:")
