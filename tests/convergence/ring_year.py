@@ -101,7 +101,7 @@ class RingYear(Year):
         if is_ours and is_approved and (is_hurried or not (missing or passing.may_wait)):
             yield f"#{number} is a draft, and nothing is in its way"
         if is_ours and passing.needs_user and not is_hurried and "**This needs you:**" not in pull.body:
-            yield f"#{number} waits, and nobody is told: {missing}"
+            yield f"#{number} waits, and its draft does not ask for a user: {missing}"
 
     def _head(self, number: int) -> str:
         return self._fleet.repository.pulls[number].head
