@@ -9,6 +9,7 @@ once (about two minutes), and kept in ``.cache/image``.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -86,14 +87,28 @@ class Container(NamedTuple):
     arguments: Sequence[str] = ()
 
 
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of the command: the machine's, and the values that are not among the arguments."""
+    return {**os.environ, **{name: value for name, value in variables.items() if _is_by_name(name)}}  # noqa: TID251 podman's
+
+
+def _is_by_name(name: str) -> bool:
+    """Return whether a variable may hold a secret. Podman itself reads none of these."""
+    return name.startswith(("INPUT_", "GITHUB_", "FLUX_UPGRADE_"))
+
+
 def run_command(image: str, container: Container) -> list[str]:
-    """The command that runs a container as the runner does: as root, on the host's network."""
+    """The command that runs a container as the runner does: as root, on the host's network.
+
+    Arguments of a process can be read by each user of a machine, so secrets are in the environment, as the runner has
+    them.
+    """
     # Neither cgroups nor higher limits are to be had inside of a container, where CI may be.
     return [
         *("podman", *_store(), "--cgroup-manager", "cgroupfs", "--runtime", "runc", "run", "--rm"),
         *("--network", "host", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"),
         *("--workdir", container.workdir),
-        *(f"--env={name}={value}" for name, value in container.env.items()),
+        *(f"--env={name}" if _is_by_name(name) else f"--env={name}={value}" for name, value in container.env.items()),
         *(f"--volume={source}:{target}" for source, target in container.volumes),
         *((f"--entrypoint={container.entrypoint}",) if container.entrypoint else ()),
         image,

@@ -103,7 +103,7 @@ def run(workspace: Path, folder: Path, job: Job | None = None) -> Result:
     command = _command(job, action, arguments, variables, {**folders, "workspace": workspace})
     done = subprocess.run(  # noqa: S603 the action, or what the test gave
         command,
-        env={"PATH": os.defpath, **variables} if not job.image else None,
+        env=images.environment(variables) if job.image else {"PATH": os.defpath, **variables},
         cwd=workspace,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

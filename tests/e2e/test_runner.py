@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from e2e.image import Container, environment, run_command
 from e2e.runner import Annotation, Job, Result, pairs, run
 
 # It reports its environment, and writes what an action writes.
@@ -119,6 +121,19 @@ def test_outputs_that_are_too_large_fail_the_job(tmp_path: Path) -> None:
 def test_what_the_runner_cannot_read_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"invalid format|delimiter not found"):
         dict(pairs(text))
+
+
+def test_secrets_are_no_arguments_of_the_container() -> None:
+    variables = {
+        "INPUT_TOKEN": "one",
+        "FLUX_UPGRADE_SYNC_TOKEN": "two",
+        "GITHUB_TOKEN": "three",
+        "HOME": "/github/home",
+    }
+    command = run_command("image", Container(variables, [], "/"))
+    assert not [argument for argument in command if argument.rpartition("=")[2] in {"one", "two", "three"}]
+    assert {*variables} <= environment(variables).keys()
+    assert environment(variables)["HOME"] == os.environ["HOME"]  # noqa: TID251 podman's
 
 
 def test_pairs() -> None:
