@@ -76,6 +76,8 @@ def _beginning(view: View, approval: str) -> Iterator[str]:
     yield _first(view, todo)
     if todo:
         yield f"**Action required**\n{numbered(todo)}"
+    if view.is_migration:
+        yield from migration.left_to_you(view)
     yield from cluster_changes.upgrade_path(view)
     yield from left_out(view)
     yield from waits.paragraphs(view)
@@ -94,9 +96,11 @@ def _first(view: View, todo: list[str]) -> str:
         *waits.short(view),
         *(["a patch breaks"] if unaccepted(view) else []),
     ]
-    needs = f"**{counted(len(todo), 'action')} required**" if todo else "no action required"
+    needs = [f"**{counted(len(todo), 'action')} required**"] if todo else []
+    if view.is_migration and (left := migration.count_left(view)):
+        needs.append(f"**{counted(left, 'manifest')} left to you**")
     about = [*_where(view), migration.size(view) if view.is_migration else _from_to(view)]
-    return " · ".join([f"**{size}**", *about, *why_draft, needs])
+    return " · ".join([f"**{size}**", *about, *why_draft, *(needs or ["no action required"])])
 
 
 def _at_rest(view: View) -> str:

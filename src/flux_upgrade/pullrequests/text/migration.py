@@ -155,13 +155,25 @@ def _file(view: View, file: Migrated) -> str:
     return f"{code(file.path)}\n{bullets(view.limited(lines))}"
 
 
+def left_to_you(view: View) -> Iterator[str]:
+    """Yield the manifests that flux-upgrade cannot migrate, and that the release no longer serves."""
+    lines = [left_finding(each).worded(MARKDOWN) for each in _blocking(view)]
+    yield from view.listed(f"**Left to you:** migrate these before the upgrade to {view.proposal.target}", lines)
+
+
+def count_left(view: View) -> int:
+    return len({(each.use.path, each.use.start) for each in _blocking(view)})
+
+
+def _blocking(view: View) -> list[Left]:
+    return [each for each in _lefts(view) if each.blocks]
+
+
 def _left(view: View) -> Iterator[str]:
     found = [(each, left_finding(each).worded(MARKDOWN)) for each in _lefts(view)]
-    blocking = [line for each, line in found if each.blocks]
     texts = [line for each, line in found if each.reason is Reason.TEXT]
     unchecked = [line for each, line in found if each.reason is Reason.UNCHECKED]
     broken = [line for each, line in found if is_broken_already(each)]
-    yield from view.listed(f"**Not migrated:** change these yourself before {view.proposal.target}", blocking)
     yield from view.listed("**Not migrated, and already broken today**", broken)
     if unchecked:
         title = f"{counted(len(unchecked), 'object')} in scripts or programs, not checked"
