@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 import txtar
-from flux_upgrade.assessment.running import Running
 from flux_upgrade.assessment.search import in_use, searched, suspects
 from flux_upgrade.config.config import Config
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
@@ -50,7 +49,7 @@ def found_among_others(case: MigrationCase, apis: Apis) -> Migrated | None:
     tree = MemoryTree(others | {case.path: case.before})
     given = suspects(tree, searched(tree, "", Config()), (), apis.target).uses
     assert set(given) <= {case.path}, "a file without Flux's APIs is looked at"
-    found = in_use(tree, [*others, *given], {case.path} if case.patch else (), apis, Running())
+    found = in_use(tree, [*others, *given], {case.path} if case.patch else (), apis.target, lambda _: apis)
     assert len(found) <= 1
     return found[0] if found else None
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from flux_upgrade.assessment.running import Running
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.config.config import Config, Governance, Group
 from flux_upgrade.impact.api_uses.flux_file import UsePlace
@@ -21,6 +20,11 @@ from migration_cases import CASES, MigrationCase, case_of
 from written_apis import schema, served
 
 TARGET = served("v2.9.4")
+
+
+def for_all(apis: Apis) -> Callable[[str], Apis]:
+    """Return the same for each file."""
+    return lambda _: apis
 
 
 def suspected(tree: MemoryTree, target: str = "v2.9.4") -> tuple[str, ...]:
@@ -40,8 +44,8 @@ def test_files_of_one_tree_are_found_in_any_order() -> None:
         tree = MemoryTree({path: case.before for path, case in files.items()})
         patches = {path for path, case in files.items() if case.patch}
         apis = next(iter(files.values())).apis(served, schema)
-        expected = in_use(tree, list(files), patches, apis, Running())
-        assert in_use(tree, ["gone.yaml", *reversed(files)], patches, apis, Running()) == expected
+        expected = in_use(tree, list(files), patches, apis.target, for_all(apis))
+        assert in_use(tree, ["gone.yaml", *reversed(files)], patches, apis.target, for_all(apis)) == expected
 
 
 def test_what_has_to_be_fetched_is_fetched_once() -> None:
@@ -57,7 +61,7 @@ def test_what_has_to_be_fetched_is_fetched_once() -> None:
     )
     tree = MemoryTree({f"{number}.yaml": content for number in range(40)})
     apis = Apis(TARGET, TARGET, (), fetch)
-    files = in_use(tree, suspected(tree), (), apis, Running())
+    files = in_use(tree, suspected(tree), (), apis.target, for_all(apis))
     assert asked == [("source.toolkit.fluxcd.io", "GitRepository", "v1beta1")]
     assert [file.path for file in files] == sorted(tree.files)
     assert {len(file.moves) for file in files} == {1}
@@ -70,7 +74,7 @@ def test_a_release_that_cannot_be_read_is_an_error() -> None:
     content = b"apiVersion: source.toolkit.fluxcd.io/v1beta1\nkind: GitRepository\nspec: {gitImplementation: libgit2}\n"
     tree = MemoryTree({"a.yaml": content})
     with pytest.raises(Unreadable, match="GitRepository v1beta1 is damaged"):
-        in_use(tree, suspected(tree), (), Apis(TARGET, TARGET, (), fetch), Running())
+        in_use(tree, suspected(tree), (), TARGET, for_all(Apis(TARGET, TARGET, (), fetch)))
 
 
 def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> None:
@@ -83,11 +87,11 @@ def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> 
 
     apis = Apis(served("v2.6.4"), TARGET, (), schema, between)
     plain = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
-    assert len(in_use(plain, suspected(plain), (), apis, Running())) == 1
+    assert len(in_use(plain, suspected(plain), (), apis.target, for_all(apis))) == 1
     assert not fetched
     apart = b"apiVersion: image.toolkit.fluxcd.io/v1beta2\nkind: ImagePolicy\nmetadata: {name: a}\n"
     tree = MemoryTree({f"{number}.yaml": apart for number in range(8)})
-    files = in_use(tree, suspected(tree), (), apis, Running())
+    files = in_use(tree, suspected(tree), (), apis.target, for_all(apis))
     assert {left.hint for file in files for left in file.lefts} == {
         "Upgrade to v2.8.8 first, which serves v1beta2 and v1."
     }
@@ -96,7 +100,7 @@ def test_the_releases_in_between_are_fetched_only_where_they_are_asked_for() -> 
 
 def test_a_file_that_is_gone_by_now_is_left_out() -> None:
     tree = MemoryTree({"a.yaml": b"apiVersion: source.toolkit.fluxcd.io/v1beta2\nkind: GitRepository\n"})
-    found = in_use(tree, ("a.yaml", "gone.yaml"), (), Apis(None, TARGET), Running())
+    found = in_use(tree, ("a.yaml", "gone.yaml"), (), TARGET, for_all(Apis(None, TARGET)))
     assert [file.path for file in found] == ["a.yaml"]
 
 

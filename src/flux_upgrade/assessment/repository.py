@@ -5,11 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, cached_property
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.coverage import Coverage
 from flux_upgrade.assessment.evidence import Evidence, Kinds, lacking_kinds
-from flux_upgrade.assessment.running import UnverifiedInstallation
+from flux_upgrade.assessment.running import UnverifiedInstallation, suited
 from flux_upgrade.assessment.running import running as find_running
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
 from flux_upgrade.assessment.uses import apis_between
@@ -21,6 +22,7 @@ from flux_upgrade.impact.api_uses.scan import files as find_files
 from flux_upgrade.impact.behaviour.find import by_variable, find_breaks, gates_in
 from flux_upgrade.impact.behaviour.table import BREAK_RULES
 from flux_upgrade.impact.impact import Hit
+from flux_upgrade.impact.migrate.apis import Apis
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.errors import FluxUpgradeError, Unread, Unreadable
 from flux_upgrade.model.text import first_few, is_below
@@ -80,9 +82,20 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     running += (release for release in served.values() if not isinstance(release, Unknown))
     running.sort(key=lambda each: Version(each.tag))
     oldest = running[0] if running else None
-    wanted = replace(apis_between(oldest, target, evidence), others=running[1:])
     parts = {part.path: part for part in suspected.parts}
-    files = in_use(tree, suspected.uses, tree.patch_files, wanted, found)
+    readers = _Readers(question, pins, evidence, running)
+
+    @cache
+    def apis_for(releases: tuple[str, ...], unverified: tuple[UnverifiedInstallation, ...]) -> Apis:
+        return suited(_between(releases, target, evidence), unverified)
+
+    files = in_use(
+        tree,
+        suspected.uses,
+        tree.patch_files,
+        target,
+        lambda path: apis_for(readers.releases(path), found.readers(path)),
+    )
     files = tuple(parts[file.path].without(file) if file.path in parts else file for file in files)
     hits = _behaviour(evidence, looked_for, oldest, target) if question.changes_behaviour and oldest else ()
     patterns: tuple[str, ...] = ()
@@ -92,12 +105,11 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     troubles: tuple[Trouble, ...] = ()
     known: dict[str, Known] = {}
     if is_asked or may_be_part:
-        clusters = clusters_of(_members(discover(evidence.pin_context) if question.running else pins), tree)
-        graph = evidence.graph_of(clusters)
+        graph = readers.graph
         troubles = tuple(dict.fromkeys(trouble for each in graph.clusters for trouble in each.troubles))
         known = {entry.place: entry for reads in graph.clusters for entry in reads.known}
     if is_asked:
-        lacking = _lacking(clusters, graph, target)
+        lacking = _lacking(readers.clusters, graph, target)
         not_read = graph.not_read([file.path for file in files])
         kept = (file.without(lacking(file.path)) for file in files)
         files = tuple(file.unread() if file.path in not_read else file for file in kept if file.uses)
@@ -123,6 +135,49 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         _without_release(question, pins, running) if suspected.coverage.of_flux else None,
         len(suspected.ignored),
     )
+
+
+class _Readers:
+    """The releases that the readers of a file run."""
+
+    def __init__(
+        self, question: Question, pins: Sequence[Pin], evidence: Evidence, running: Sequence[ReleaseApis]
+    ) -> None:
+        self._question, self._pins, self._evidence = question, pins, evidence
+        self._all = tuple(release.tag for release in running)  # Oldest first
+
+    @cached_property
+    def clusters(self) -> Sequence[Cluster]:
+        pins = self._pins
+        if self._question.running:  # Then version references were not searched for
+            pins = discover(self._evidence.pin_context)
+        return clusters_of(_members(pins), self._evidence.tree)
+
+    @cached_property
+    def graph(self) -> ClusterGraph:
+        return self._evidence.graph_of(self.clusters)
+
+    @cached_property
+    def _releases(self) -> Mapping[str, frozenset[str]]:
+        """Name of each cluster → the releases that its version references install; none if one is not known."""
+        pins = {cluster.name: [member.pin for member in cluster.members] for cluster in self.clusters}
+        tags = {name: {pin.version for pin in members if pin.role is Role.INSTALLS} for name, members in pins.items()}
+        return {name: frozenset(known if known <= {*self._all} else ()) for name, known in tags.items()}
+
+    def releases(self, path: str) -> tuple[str, ...]:
+        """Return the releases of the clusters that read a file, or may; of all, if no cluster is known to."""
+        if self._question.running or len(self._all) <= 1:
+            return self._all
+        releases = [self._releases.get(name, frozenset()) for name in self.graph.readers(path)]
+        if not releases or not all(releases):
+            return self._all
+        return tuple(tag for tag in self._all if any(tag in tags for tags in releases))
+
+
+def _between(running: Sequence[str], target: ReleaseApis, evidence: Evidence) -> Apis:
+    """Return what releases serve, from those that run, the oldest first, to the target."""
+    served = [evidence.apis.at(tag) for tag in running]
+    return replace(apis_between(served[0] if served else None, target, evidence), others=served[1:])
 
 
 def _searched(question: Question, evidence: Evidence) -> Searched:

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 from flux_upgrade.assessment.coverage import Coverage, manifests_in
-from flux_upgrade.assessment.running import Running, suited
 from flux_upgrade.assessment.unread_parts import UnreadPart, large_file, part_of
 from flux_upgrade.config.config import ALL, Config, match
 from flux_upgrade.impact.api_uses.prefilter import Prefilter
@@ -106,34 +105,42 @@ def suspects(tree: Snapshot, searched: Searched, pinning: Collection[str], targe
 
 
 def in_use(
-    tree: Snapshot, paths: Iterable[str], patches: Collection[str], apis: Apis, running: Running
+    tree: Snapshot, paths: Iterable[str], patches: Collection[str], target: ReleaseApis, apis_for: Callable[[str], Apis]
 ) -> tuple[Migrated, ...]:
-    """Return those of some files that use what the target of ``apis`` does not serve, in the order of their paths.
+    """Return those of some files that use what the target does not serve, in the order of their paths.
 
-    ``patches``: paths of files that a kustomization takes for patches. ``running``: what may read files besides.
+    ``patches``: paths of files that a kustomization takes for patches. ``apis_for``: path of a file → the APIs that its
+    readers serve, the same value for the same readers.
     """
     # Schemas of other releases are fetched once, and only if a file needs them.
-    source, damaged = apis, list[Unreadable]()
+    damaged = list[Unreadable]()
+    kept: dict[int, tuple[Apis, Apis]] = {}
 
-    @cache
-    def known(question: _Question) -> Any:
-        try:
-            return source.schema(*question) if question is not None else tuple(source.between())
-        except Unreadable as error:  # the release is damaged, and not the file
-            damaged.append(error)
-            raise
+    def asked_once(apis: Apis) -> Apis:
+        @cache
+        def known(question: _Question) -> Any:
+            try:
+                return apis.schema(*question) if question is not None else tuple(apis.between())
+            except Unreadable as error:  # the release is damaged, and not the file
+                damaged.append(error)
+                raise
 
-    apis = replace(apis, schema=lambda *kind: known(kind), between=lambda: known(None))
-    prefilter = Prefilter(apis.target)
+        return replace(apis, schema=lambda *kind: known(kind), between=lambda: known(None))
+
+    def apis_of(path: str) -> Apis:
+        apis = apis_for(path)
+        return kept.setdefault(id(apis), (apis, asked_once(apis)))[1]
+
+    prefilter = Prefilter(target)
 
     def leaves_out(text: str) -> bool:
         return not prefilter.may_use(text.encode(errors="replace"))
 
-    files, groups = [], apis.target.groups
+    files = []
     for path in sorted(paths):
-        file = find(path, tree.content(path) or b"", groups, is_patch=path in patches, leaves_out=leaves_out)
+        file = find(path, tree.content(path) or b"", target.groups, is_patch=path in patches, leaves_out=leaves_out)
         with suppress(Unreadable):  # a file whose migration cannot be worked out is left out, as one that is gone
-            migrated = migrate(file, suited(apis, running.readers(path))) if file is not None else None
+            migrated = migrate(file, apis_of(path)) if file is not None else None
             files += [migrated] if migrated is not None else []
     if damaged:
         raise damaged[0]
