@@ -107,7 +107,9 @@ def test_pins_are_found_and_move_as_sets(acts: dict[str, str]) -> None:
     )
     assert inspected.rstrip().endswith("2 installations, 6 version references of 6 kinds, 1 drifting")
     assert planned.startswith("\ndrift: clusters/production: its version references disagree: v2.8.7 in ")
-    assert upgraded.rstrip().endswith("2 clusters: 2 upgraded. 2 other version references: 2 upgraded.")
+    *_, counts, following = upgraded.rstrip().splitlines()
+    assert counts == "2 clusters: 2 upgraded. 2 other version references: 2 upgraded."
+    assert following.startswith("Next:     review the changed files, commit them, and merge them")
     assert "6 files changed" in changed
 
 

@@ -25,10 +25,8 @@ KUSTOMIZATION = "clusters/staging/flux-system/kustomization.yaml"
 RELEASES = ("v2.5.1", "v2.6.4", "v2.7.5", "v2.8.6", "v2.8.7", "v2.8.8", "v2.9.4")
 USING = regenerator(WrittenReleases(RELEASES, served))
 PENDING = "held: step-pending"
-STEP = (
-    "Commit v2.7.5, merge it into main, and wait until Flux has reconciled it; then run `flux-upgrade upgrade "
-    "--approve=2.9` on an up-to-date main"
-)
+STEP = "Commit v2.7.5, merge it into main, and wait until Flux has reconciled it"
+AGAIN = "Plan the next step, to v2.9.4, on an up-to-date main"
 
 
 @cache
@@ -108,9 +106,11 @@ def first_step(clone: Clone) -> str:
 def test_a_later_step_is_no_command_of_the_run_that_writes_the_first(clone: Clone) -> None:
     assert commands(clone.run("plan"))[-1] == "flux-upgrade upgrade --approve=2.7"
     report = first_step(clone)
-    assert PENDING in report
-    assert STEP in report
-    assert commands(report) == []
+    assert "v2.9.4  minor" not in report
+    assert "merge them into main. Wait until Flux has reconciled v2.7.5" in " ".join(report.split())
+    assert AGAIN in report
+    following = "review the changed files, commit them, and merge them into main. Wait until Flux has reconciled v2.7.5"
+    assert commands(report) == ["flux-upgrade plan", f"{following} (step 1)"]
 
 
 def test_a_step_stops_while_the_one_before_is_uncommitted(clone: Clone) -> None:
@@ -119,8 +119,10 @@ def test_a_step_stops_while_the_one_before_is_uncommitted(clone: Clone) -> None:
         report = clone.run(*args)
         assert f"v2.7.5 → v2.9.4  minor  {PENDING}, see step 1" in report
         assert "main has v2.5.1, from which v2.9.4 takes several steps: v2.7.5 → v2.9.4" in report
-        assert commands(report) == []
-    assert STEP in clone.run("plan")
+        assert commands(report)[1:] == [f"{STEP[:1].lower()}{STEP[1:]} (step 1)"]
+    report = clone.run("plan")
+    assert STEP in report
+    assert AGAIN in report
     clone.run("upgrade", "--to=v2.9.4", code=ApiRemoved.exit_code)
     assert clone.release == "v2.7.5"
 
@@ -156,8 +158,10 @@ def test_a_minor_that_is_one_step_goes_on_and_has_what_it_means_from_the_branch(
 def test_a_file_that_is_beyond_the_first_step_is_restored(clone: Clone) -> None:
     clone.write(PATH, manifest("v2.8.7"))
     report = clone.run("upgrade", "--approve=2.9")
-    assert "Restore v2.5.1 in the file first, to take the steps in order; then run flux-upgrade again" in report
-    assert clone.decision()["reason"] == "step-pending"
+    assert "Step 1  Restore v2.5.1 in the file first, to take the steps in order\n" in report
+    decision = clone.decision()
+    assert decision["reason"] == "step-pending"
+    assert decision["remedy"].endswith("to take the steps in order; then run flux-upgrade again")
 
 
 def test_a_first_step_that_is_not_written_yet_is_still_the_first(clone: Clone) -> None:
@@ -179,7 +183,7 @@ def test_without_the_branch_the_commit_has_to_do_and_that_is_said(clone: Clone, 
     first_step(clone)
     report = clone.run("plan")
     assert PENDING in report
-    assert "Commit and merge v2.7.5, and wait until Flux has reconciled it; then run" in report
+    assert "Step 1  Commit and merge v2.7.5, and wait until Flux has reconciled it\n" in report
     clone.commit()
     report = clone.run("plan")
     assert "Check which release the cluster runs" in report
@@ -189,8 +193,8 @@ def test_without_the_branch_the_commit_has_to_do_and_that_is_said(clone: Clone, 
 def test_without_git_the_release_that_runs_is_to_be_checked(clone: Clone) -> None:
     shutil.rmtree(clone.root / ".git")
     report = first_step(clone)
-    assert "Wait until `flux version` shows that the cluster runs v2.7.5, then approve 2.9" in report
-    assert not [each for each in commands(report) if each.startswith("flux-upgrade")]
+    assert "merge them. Wait until `flux version` shows that the cluster runs v2.7.5" in report
+    assert [each for each in commands(report) if each.startswith("flux-upgrade")] == ["flux-upgrade plan"]
     report = clone.run("plan")
     assert "Check with `flux version` that the cluster runs v2.7.5" in report
     assert commands(report)[0] == "flux version"
@@ -256,3 +260,40 @@ def test_a_release_that_the_source_lacks_holds_what_it_stored(clone: Clone, rele
     decision = clone.decision("--policy=minor")
     assert (decision["action"], decision["reason"]) == ("hold", "blocked-by-api-removal")
     assert "the API server would reject gitrepositories.source.toolkit.fluxcd.io" in decision["detail"]
+
+
+def test_a_release_beyond_one_step_names_the_step_that_comes_first(clone: Clone) -> None:
+    report = clone.run("plan", "--to=v2.9.4")
+    assert "Step 1  Upgrade to v2.7.5 first\n" in report
+    assert "Step 2" not in report
+    assert commands(report) == ["flux-upgrade upgrade --to=v2.7.5"] * 2
+    refused = clone.run("upgrade", "--to=v2.9.4", code=ApiRemoved.exit_code)
+    assert "multi-step" not in refused
+    clone.run("upgrade", "--to=v2.7.5")
+    assert clone.release == "v2.7.5"
+
+
+def test_a_jump_lists_what_blocks_it(clone: Clone) -> None:
+    report = clone.run("plan", "--multi-step=false")
+    assert (
+        "Step 1  Upgrade to v2.7.5 first, and run `flux migrate` there: the API server rejects the CRDs of v2.9.4\n"
+        in report
+    )
+    assert "stored GitRepository as v1beta2" in report
+
+
+def test_minors_that_are_approved_together_are_one_row(clone: Clone) -> None:
+    report = clone.run("upgrade", "--approve=2.7", "--approve=2.9")
+    rows = [line for line in report.splitlines() if "  minor  " in line]
+    assert rows == ["clusters/staging  v2.5.1 → v2.7.5  minor  upgraded (step 1 of 2, then v2.9.4)"]
+    assert "v2.9.4 comes first" not in report
+    assert "--approve" not in report
+
+
+def test_a_patch_is_merged_before_the_next_minor(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, "v2.8.6")
+    report = clone.run("upgrade")
+    merge, approve = (line for line in report.splitlines() if line.startswith("Step "))
+    assert merge == "Step 1  Review the changed files, commit them, and merge them into main"
+    assert approve == "Step 2  Approve Flux 2.9"
+    assert "Next:     review the changed files, commit them, and merge them into main (step 1)\n" in report

@@ -26,7 +26,8 @@ from flux_upgrade.pullrequests.text import checklist
 from flux_upgrade.pullrequests.text.view import View
 from flux_upgrade.report.next_steps import steps_of
 from flux_upgrade.report.overview import overview
-from flux_upgrade.report.overview_rows import Row, Stage, Step
+from flux_upgrade.report.overview_rows import Row
+from flux_upgrade.report.steps import Stage, Step
 from healthy.repositories import Staged, staged_all
 from real_parts import require_program
 

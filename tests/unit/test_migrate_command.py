@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from written_release import files, write_release, write_source
 
+import written_histories
 from api_use_runs import CLUSTER, cluster, left, one_processor, plant, resource, run
 from cases_on_disk import contents
 from error_names import error_names
+from git_servers import git
 from written_unverified import unverified
 
 ACTIONS = {"GITHUB_ACTIONS": "true"}
@@ -214,3 +216,70 @@ def test_a_large_tree_is_migrated_by_several_processes_as_by_one(tmp_path: Path,
         first = run(one, source, "migrate")
     assert run(several, source, "migrate") == first
     assert contents(one) == contents(several) == dict.fromkeys(texts, resource("v1").encode())
+
+
+SYNC = """apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata:
+  name: flux-system
+  namespace: flux-system
+spec:
+  url: https://example.com/fleet
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: flux-system
+  namespace: flux-system
+spec:
+  path: ./clusters/{name}
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+"""
+LISTING = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n"
+
+
+def of_cluster(name: str, release: str) -> dict[str, str]:
+    """Write a cluster that reads two sources: one in its directory, and one in `shared`."""
+    system = f"clusters/{name}/flux-system"
+    return {
+        f"{system}/gotk-components.yaml": written_histories.manifest(release).decode(),
+        f"{system}/gotk-sync.yaml": SYNC.format(name=name),
+        f"{system}/kustomization.yaml": f"{LISTING}- gotk-components.yaml\n- gotk-sync.yaml\n",
+        f"clusters/{name}/apps/kustomization.yaml": f"{LISTING}- source.yaml\n- ../../../shared/source.yaml\n",
+        f"clusters/{name}/apps/source.yaml": resource(),
+    }
+
+
+@pytest.mark.parametrize("path", [".", "clusters/production"])
+def test_a_file_is_migrated_for_the_clusters_that_read_it(path: str, tmp_path: Path) -> None:
+    # Staging serves only the old version, so a file that it reads stays as it is.
+    source = write_source(tmp_path / "releases", written_histories.TAGS, apis=written_histories.served)
+    files = {**of_cluster("staging", "v2.5.1"), **of_cluster("production", "v2.7.5"), "shared/source.yaml": resource()}
+    fleet = plant(tmp_path / "fleet", files)
+    git("init", "--quiet", at=fleet)
+    ran = run(fleet, source, "migrate", path, "--to=v2.8.8")
+    migrated = "clusters/production/apps/source.yaml"
+    assert {name for name, text in files.items() if (fleet / name).read_text() != text} == {migrated}
+    assert (fleet / migrated).read_text() == resource("v1")
+    assert "Step 1  Migrate" in ran.out
+    assert ran.code == 7
+    left = ["shared/source.yaml", *(["clusters/staging/apps/source.yaml"] if path == "." else [])]
+    assert all(
+        f"{name}\n  line 1: GitRepository/podinfo: source.toolkit.fluxcd.io/v1beta2 is not" in ran.out for name in left
+    )
+
+
+def test_what_follows_a_migration_is_said(tmp_path: Path, source: Path) -> None:
+    ran = run(plant(tmp_path, {CLUSTER: cluster(), "a.yaml": resource()}), source, "migrate")
+    merge = "Review the changed files, commit them, and merge them. Wait until Flux has reconciled them"
+    assert ran.out.endswith(
+        f"""
+Step 1  {merge}
+Step 2  Plan the upgrade to v2.9.4
+        $ flux-upgrade plan --release-source={source}
+
+Next:     {merge[:1].lower()}{merge[1:]} (step 1)
+"""
+    )

@@ -13,9 +13,10 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import Overview, overview
-from flux_upgrade.report.overview_rows import Remark, Row, State, Step
+from flux_upgrade.report.overview_rows import Remark, Row, State
 from flux_upgrade.report.plans import dates, step
 from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, waiting, without_plans, would_be
+from flux_upgrade.report.steps import Step
 
 MOST_ROWS = 500  # Of the table; the report file has all of them
 _MOST_PLACES = 5
@@ -84,7 +85,7 @@ def _rows(found: Overview, results: Sequence[Result], *, written: bool) -> Itera
         state = "<br>".join([_state(row), *filter(None, trouble)])
         current = row.current or "unknown"
         version = f"{current} → {row.target}" if row.target and row.target != row.current else current
-        yield code(row.name), links, version, row.bump_kind, state
+        yield code(row.name), links, version, row.size, state
 
 
 def _is_about(row: Row, result: Result, *, is_first: bool) -> bool:

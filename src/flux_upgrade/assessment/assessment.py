@@ -101,6 +101,7 @@ class Assessment(NamedTuple):
     orphaned: tuple[ApiUse, ...] = ()  # resources of a controller that would no longer be there
     upgrade_path: tuple[Version, ...] = ()
     """The releases to go to, one after the other, where one step is not enough; the last is the goal."""
+    skipped: tuple[Version, ...] = ()  # Releases on this path that the settings jump over
 
     detour: Detour | None = None  # None: one step leads to the goal
     earlier: EarlierTries | Unknown = _NOT_ASKED

@@ -21,7 +21,8 @@ from flux_upgrade.snapshot.yaml_places import is_variable
 
 COPIES = frozenset({"kustomize-remote-base", "terraform", "eksctl", "commands"})
 """Kinds that begin or restore a cluster that other files keep running: they stand anywhere."""
-_ANYWHERE = COPIES | {ALSO}
+ANYWHERE = COPIES | {ALSO}
+"""Kinds that follow a cluster from any directory: what they write is not what runs there."""
 TOOLS = "flux-cli"  # The name of a set of CLI pins that is of no single cluster
 WORKFLOWS = ".github/workflows/"  # The folder of GitHub's workflows, which not every token may change
 _HIDDEN = re.compile(r"(?:^|/)\.[^/].*")
@@ -168,7 +169,7 @@ class _ClusterAssignment:
         stated = self._stated(member)
         if stated is not None:
             return _Key(stated or ".")
-        is_copy = found.kind in _ANYWHERE
+        is_copy = found.kind in ANYWHERE
         if found.owner and not is_copy:
             return _Key(folder, found.owner)
         root = self._deepest(folder)
@@ -229,7 +230,7 @@ def _rank(member: Member) -> tuple[bool, bool, int]:
     found = member.pin
     if found.is_manifest:
         return False, False, 0
-    is_late = found.kind in _ANYWHERE or found.role is Role.OPERATOR
+    is_late = found.kind in ANYWHERE or found.role is Role.OPERATOR
     return True, is_late, [style.name for style in PIN_KINDS].index(found.kind)
 
 

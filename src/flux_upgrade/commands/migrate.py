@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.cli.options import ApiUsesOptions
 from flux_upgrade.commands.api_uses import finish, read_api_uses
 from flux_upgrade.commands.output import Console
@@ -22,7 +23,22 @@ def run(options: ApiUsesOptions, environment: Environment, console: Console) -> 
     found = _written(options, found, moving)
     shown = moving if options.is_dry else ()
     diffs = (f"{diff(found.place(each.path), diff_hunks(each.content, each.new))}\n" for each in shown)
-    return finish(options, found, "".join((*diffs, migrate_text(found))), console)
+    text = "".join((*diffs, migrate_text(found)))
+    if found.moved and not options.is_dry:
+        text += f"\n{_next_steps(options, found, environment)}"
+    return finish(options, found, text, console)
+
+
+def _next_steps(options: ApiUsesOptions, found: ApiUsesReport, environment: Environment) -> str:
+    from flux_upgrade.report.migration_steps import after_migration  # late: only what was migrated has steps
+    from flux_upgrade.report.overview_text import Commands, steps_text
+
+    moves = [each for each in found.uses.moves if each.use.path in found.moved]
+    steps = tuple(after_migration(found.assessed.target, moves, len(found.breaking)))
+    source, root = options.release_source, found.repository
+    flags = (f"--release-source={source}",) if source != DEFAULT_SOURCE else ()
+    commands = Commands(() if root == "." else (root,), flags)
+    return steps_text(steps, commands, environment.terminal)
 
 
 def _written(options: ApiUsesOptions, found: ApiUsesReport, moving: Iterable[Migrated]) -> ApiUsesReport:

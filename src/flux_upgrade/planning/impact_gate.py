@@ -119,7 +119,7 @@ class ImpactGate:
         impact = impact_of(upgrade, in_steps=in_steps)
         path = impact.upgrade_path
         if not terms.governance.multi_step:
-            impact = impact._replace(upgrade_path=(), detour=None)
+            impact = impact._replace(upgrade_path=(), skipped=path[:-1], detour=None)
         elif path and not terms.to and not (base is not None and base.is_ahead_of(path[0])):
             # People may have turned it down before.
             hold = None if upgrade.bump.approval else refused(terms.feedback, upgrade.bump_kind, path[0])

@@ -176,7 +176,7 @@ def _out_of_reach(upgrade: Upgrade, impact: Assessment, terms: Terms) -> Iterato
         yield Hold(
             HoldReason.BLOCKED_BY_API_REMOVAL,
             f"the upgrade needs several steps: {' → '.join(impact.upgrade_path)}",
-            f"run with --to {first} first, or allow a single jump with --multi-step=false",
+            f"run with --to {first} first",
         )
     elif impact.stored.after_migrate and not impact.upgrade_path:
         refused = impact.stored.after_migrate[0]

@@ -18,17 +18,29 @@ if TYPE_CHECKING:
 def step_pending(bump: Bump, path: Sequence[Version], base: ClusterBase, *, is_asked: bool) -> Hold:
     """Return the hold of a step that ``base`` does not lead to: the file is ahead of it, and one step is too few."""
     then = "run flux-upgrade again"
-    if is_asked:
-        then = f"run `flux-upgrade upgrade --to={bump.target}`"
-    elif bump.approval or not bump.approved:
-        then = f"run `flux-upgrade upgrade --approve={bump.bump_kind.approval(bump.target)}`"
+    if not _is_beyond(path, base):
+        if is_asked:
+            then = f"run `flux-upgrade upgrade --to={bump.target}`"
+        elif bump.approval or not bump.approved:
+            then = f"run `flux-upgrade upgrade --approve={bump.bump_kind.approval(bump.target)}`"
+        then += _where(base)
     release = "" if isinstance(base.pin, Unknown) else base.pin.version
     detail = f"{base.place} has {release}, from which {bump.target} takes several steps: {' → '.join(path)}"
-    if base.written.numbers[:2] > path[0].numbers[:2]:
-        hint = f"restore {release} in the file first, to take the steps in order; then run flux-upgrade again"
-    else:
-        hint = _rolled_out(base.written, base, then)
-    return Hold(HoldReason.STEP_PENDING, detail, hint).of(bump)
+    return Hold(HoldReason.STEP_PENDING, detail, f"{rollout_before(path, base)}; then {then}").of(bump)
+
+
+def rollout_before(path: Sequence[Version], base: ClusterBase) -> str:
+    """Return what to do before the next step: roll out the release that is only in a file, or restore the one before.
+
+    ``path``: the steps from the release that the cluster runs.
+    """
+    if _is_beyond(path, base) and not isinstance(base.pin, Unknown):
+        return f"restore {base.pin.version} in the file first, to take the steps in order"
+    return _rolled_out(base.written, base)
+
+
+def _is_beyond(path: Sequence[Version], base: ClusterBase) -> bool:
+    return base.written.numbers[:2] > path[0].numbers[:2]
 
 
 def with_later_steps_held(plan: Plan) -> Plan:
@@ -46,18 +58,21 @@ def _held_after(decision: Upgrade | Hold, first: Assessment | None) -> Upgrade |
 
 def _after(hold: Hold, path: Sequence[Version], base: ClusterBase) -> Hold:
     approval = hold.bump_kind.approval(path[-1])
-    if isinstance(base.pin, Unknown):
-        hint = f"wait until `flux version` shows that the cluster runs {path[0]}, then approve {approval}"
-    else:
-        hint = _rolled_out(path[0], base, f"run `flux-upgrade upgrade --approve={approval}`")
+    then = f"approve {approval}"
+    if not isinstance(base.pin, Unknown):
+        then = f"run `flux-upgrade upgrade --approve={approval}`{_where(base)}"
     detail = f"it is a later step: {' → '.join(path)}"
+    hint = f"{_rolled_out(path[0], base)}; then {then}"
     return hold._replace(reason=HoldReason.STEP_PENDING, detail=detail, hint=hint, needs_approval=True)
 
 
-def _rolled_out(release: Version, base: ClusterBase, then: str) -> str:
+def _rolled_out(release: Version, base: ClusterBase) -> str:
+    if isinstance(base.pin, Unknown):
+        return f"wait until `flux version` shows that the cluster runs {release}"
     if isinstance(base.branch, Unknown):
-        return f"commit and merge {release}, and wait until Flux has reconciled it; then {then}"
-    return (
-        f"commit {release}, merge it into {base.branch}, and wait until Flux has reconciled it; then {then} on an "
-        f"up-to-date {base.branch}"
-    )
+        return f"commit and merge {release}, and wait until Flux has reconciled it"
+    return f"commit {release}, merge it into {base.branch}, and wait until Flux has reconciled it"
+
+
+def _where(base: ClusterBase) -> str:
+    return "" if isinstance(base.branch, Unknown) else f" on an up-to-date {base.branch}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from flux_upgrade.clusters.clusters import COPIES
+from flux_upgrade.clusters.clusters import ANYWHERE
 from flux_upgrade.model.errors import Downgrade, FluxUpgradeError, Unverified
 from flux_upgrade.model.versions import Release, Version
 from flux_upgrade.pins import before_flux_2
@@ -137,7 +137,7 @@ def _unmovable(pin: Pin, lead: Plan | None) -> Hold | None:
     if not pin.is_movable or Version.parse(pin.version) is None:
         return Hold(HoldReason.UNSUPPORTED_PIN, pin.reason or f"{pin.raw} is not a Flux release", pin.hint)
     if pin.role is Role.INSTALLS and Version(pin.version).numbers[0] < _OLDEST_MAJOR:
-        is_copy = lead is not None and pin.kind in COPIES
+        is_copy = lead is not None and pin.kind in ANYWHERE
         hold = Hold(HoldReason.UNVERIFIED, before_flux_2.older(pin.version), before_flux_2.IN_FILE, Unverified)
         return None if is_copy else hold
     if pin.role is Role.OPERATOR and lead is None:
@@ -196,7 +196,7 @@ def _asked(pin: Pin, to: Version) -> Bump | Hold:
 def _is_apart(pin: Pin, lead: Plan) -> bool:
     """Whether it runs Flux itself, at an older minor: catching up is a minor bump like any other."""
     at = lead.pin.version
-    runs = pin.role is Role.INSTALLS and pin.kind not in COPIES
+    runs = pin.role is Role.INSTALLS and pin.kind not in ANYWHERE
     return runs and compare(pin.version, at) < 0 and BumpKind.between(pin.version, at) is not BumpKind.PATCH
 
 

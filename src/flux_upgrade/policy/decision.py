@@ -104,6 +104,11 @@ class Bump(NamedTuple):
     why: str = ""  # Why now, in one sentence for the pull request. The same every day: it holds dates, no ages.
     aligns: bool = False  # It takes a pin to where its cluster is already
 
+    @property
+    def size(self) -> str:
+        """Return the size to show: an alignment is none of the sizes of an upgrade."""
+        return "alignment" if self.aligns else str(self.bump_kind)
+
     def is_approved_by(self, version: str) -> bool:
         """Whether a user who approves ``2.9`` or ``v2.9.4`` approves this."""
         names = (self.approval, self.target.minor) if self.bump_kind is BumpKind.PATCH else (self.approval,)

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from flux_upgrade.model.text import capped, decoded, printable
+from flux_upgrade.model.text import capped, decoded, first_few, printable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import Plan, files_after, files_before
 from flux_upgrade.report.wording import located
 
 _MOST_FILES = 12
+_FEW = 3
 _MOST_LINES = 20_000  # Of a file. The largest manifest of Flux has 13,000. difflib takes time by their square.
 _AROUND = 3  # Lines
 
@@ -32,7 +33,16 @@ def stats(plans: Sequence[Plan], root: str, *, written: bool) -> list[str]:
         added, removed = (sum(line.startswith(sign) for line in hunks.splitlines()) for sign in "+-")
         lines.append(f"  {path}  +{added} -{removed}")
     what = "Changed files" if written else "Files that would change; --diff shows how"
-    return [f"{what}:", *capped(lines, _MOST_FILES)]
+    return [*_migrated(plans, written=written), f"{what}:", *capped(lines, _MOST_FILES)]
+
+
+def _migrated(plans: Sequence[Plan], *, written: bool) -> Iterator[str]:
+    files = {file.path: file for plan in plans if plan.approved is not None for file in plan.approved.moved}
+    if files:
+        from flux_upgrade.report.impact_phrases import uses_of  # late: few upgrades migrate manifests
+
+        uses = uses_of([move for file in files.values() for move in file.moves])
+        yield f"{'Migrated' if written else 'Would migrate'} {uses} ({first_few(sorted(files), _FEW)})."
 
 
 def diffs(plans: Sequence[Plan], root: str) -> Iterator[str]:

@@ -15,11 +15,14 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.impact import Harm, Hit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.impact_phrases import Style, in_order, is_broken_already, sentences
 from flux_upgrade.report.wording import fields
+
+_FEW = 3
 
 
 class Severity(IntEnum):
@@ -87,6 +90,11 @@ def by_change(findings: Iterable[Finding]) -> Iterator[tuple[KnownChange, list[F
             places.setdefault((each.path, each.line, each.remedy), each)
     for _, (change, places) in sorted(found.items(), key=lambda each: each[0]):
         yield change, sorted(places.values(), key=lambda each: (each.path, each.line))
+
+
+def first_places(findings: Sequence[Finding]) -> str:
+    """Return where the first few findings are."""
+    return first_few([f"{finding.path}:{finding.line}" for finding in findings], _FEW)
 
 
 def change_task(change: KnownChange, places: Sequence[Finding]) -> str:

@@ -13,8 +13,9 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import UpdateGroupPlan
-from flux_upgrade.report.overview_rows import Remark, Row, Stage, State, Step, is_left, rows_of, with_outcome
+from flux_upgrade.report.overview_rows import Remark, Row, State, is_left, rows_of, with_outcome
 from flux_upgrade.report.plans import drift
+from flux_upgrade.report.steps import Stage, Step
 
 _FEW = 3
 _PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}
@@ -40,7 +41,8 @@ class Overview(NamedTuple):
 
     def concerned(self, step: Step) -> tuple[str, ...]:
         """The clusters to show with a step; empty where it is plain which."""
-        is_plain = step.stage is Stage.UNBLOCK or len({each.name for each in self.rows}) == 1
+        is_merge = step.stage is Stage.MERGE and sum(each.stage is Stage.MERGE for each in self.steps) == 1
+        is_plain = step.stage is Stage.UNBLOCK or is_merge or len({each.name for each in self.rows}) == 1
         return () if is_plain else step.clusters
 
 
@@ -77,9 +79,11 @@ def overview(
     steps: tuple[Step, ...] = ()
     remarks: tuple[Remark, ...] = ()
     if any(each.state is not State.UP_TO_DATE for each in rows):
-        from flux_upgrade.report.next_steps import remarks_of, steps_of  # late: nearly every run has none
+        from flux_upgrade.report.next_steps import steps_of  # late: nearly every run has none
+        from flux_upgrade.report.remarks import remarks_of
 
-        steps, remarks = tuple(steps_of(rows, plans)), tuple(remarks_of(rows))
+        written = {path for (path, _), state in (states or {}).items() if state is State.UPGRADED}
+        steps, remarks = tuple(steps_of(rows, plans, written)), tuple(remarks_of(rows))
     clusters = [cluster for group in plans for cluster in group.update_group.clusters]
     disagreeing = [f"{name}: its version references disagree: {'; '.join(places)}" for name, places in drift(clusters)]
     return Overview(

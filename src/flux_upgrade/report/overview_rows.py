@@ -1,9 +1,9 @@
-"""The values of the overview: rows, a decision each; steps, what to do next; remarks, what else to know."""
+"""The values of the overview: rows, a decision each, and remarks, what else to know."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.model.values import NamedTuple
@@ -13,6 +13,7 @@ from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import dates
 
+_LATER = (HoldReason.STEP_PENDING, HoldReason.NEEDS_APPROVAL)
 _FOLLOWING = (HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD, HoldReason.UP_TO_DATE)
 
 
@@ -42,42 +43,15 @@ class Row(NamedTuple):
     is_reference: bool  # It is no cluster
     group: str = ""  # Slug of the update group
 
+    @property
+    def is_named(self) -> bool:
+        """Return whether the name is the directory of a cluster, which commands take."""
+        return not self.is_reference and self.name != self.plan.path
 
-class Stage(IntEnum):
-    """In which order steps are taken."""
-
-    BEFORE_READY = 0
-    READY = 1
-    AFTER_READY = 2
-    PREPARE = 3
-    MIGRATE = 4
-    RECONCILE = 5
-    FLUX_MIGRATE = 6
-    CHECK = 7
-    APPROVE = 8
-    AFTER = 9
-    UNBLOCK = 10
-
-
-class Command(IntEnum):
-    """What a step is done with; how that is typed, or clicked, depends on where it is shown."""
-
-    NONE = 0
-    UPGRADE = 1
-    MIGRATE = 2
-    APPROVE = 3
-    FLUX_MIGRATE = 4
-    FLUX_VERSION = 5
-
-
-class Step(NamedTuple):
-    stage: Stage
-    what: str  # An imperative sentence, names between backticks, without a full stop
-    command: Command = Command.NONE
-    argument: str = ""  # Of the command: a release, or what is approved
-    places: tuple[str, ...] = ()  # Lines that it is about; without markup
-    clusters: tuple[str, ...] = ()  # Names of the rows that it is about
-    reason: str = ""  # Why, the same for all places; it is shown once behind them
+    @property
+    def size(self) -> str:
+        """Return the size to show; empty where nothing is to be upgraded."""
+        return self.decision.bump.size if isinstance(self.decision, Upgrade) else self.bump_kind
 
 
 class Remark(NamedTuple):
@@ -122,7 +96,7 @@ def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
 def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Iterator[Row]:
     """A row for each decision about one version reference."""
     current = _current(plan.pin)
-    for each in plan.decisions:
+    for each in _next_of_each_size(plan):
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
         if isinstance(each, Upgrade):
             yield row._replace(state=_state_of(each), why="; ".join(each.waits_for) or _steps_after(each))
@@ -132,6 +106,17 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
             yield row._replace(state=State.NEEDS_APPROVAL)
         else:
             yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{dates(each)}")
+
+
+def _next_of_each_size(plan: Plan) -> Iterator[Upgrade | Hold]:
+    """Yield the decisions without the later steps of an upgrade: its row names them."""
+    first = {each.bump_kind: each.target for each in reversed(plan.upgrades)}
+    for each in plan.decisions:
+        is_later = (
+            isinstance(each, Hold) and each.reason in _LATER and each.target > first.get(each.bump_kind, each.target)
+        )
+        if not is_later:
+            yield each
 
 
 def _current(pin: Pin) -> str:

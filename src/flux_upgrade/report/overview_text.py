@@ -10,14 +10,19 @@ from flux_upgrade.model.text import capped, first_few, printable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.approvals import split
 from flux_upgrade.report.overview import Overview
-from flux_upgrade.report.overview_rows import Command, Remark, Row, Stage, State, Step
+from flux_upgrade.report.overview_rows import Remark, Row, State
 from flux_upgrade.report.plans import NOTHING_TO_UPGRADE
+from flux_upgrade.report.steps import Command, Stage, Step
 
 PLAIN = Terminal()
+
+_MIGRATED = "--flux-migrate-done"
+_OF_ONE_STEP = ("--approve=", _MIGRATED, "--accept-breaks")  # An answer about one release is none about the next
 
 _MOST_PLACES = 4  # Of a step
 _MOST_CLUSTERS = 3
 _MOST_ROWS = 40
+_LONG = 120  # Characters of a sentence that is not printed twice
 _WIDEST_NAME = 60
 _STEP = 8  # Columns before what belongs to a step
 _GREEN, _YELLOW, _RED, _BOLD, _DIM = "32", "33", "31", "1", "2"
@@ -42,19 +47,41 @@ class Commands(NamedTuple):
     def typed(self, step: Step) -> str:
         """Empty where there is nothing to type."""
         match step.command:
-            case Command.UPGRADE:
-                return self.command("upgrade", *self.flags)
-            case Command.APPROVE:
-                flags = [flag for flag in self.flags if flag != f"--approve={split(step.argument)[1]}"]
-                return self.command("upgrade", *flags, f"--approve={step.argument}")
-            case Command.MIGRATE if "--pull-request" not in self.flags:
-                sources = (each for each in self.flags if each.startswith("--release-source="))
-                return self.command("migrate", *sources, f"--to={step.argument}", target=self._tree)
             case Command.FLUX_MIGRATE:
                 return "flux migrate"
             case Command.FLUX_VERSION:
                 return "flux version"
+            case Command.MIGRATE if not self.opens_pull_requests:
+                sources = (each for each in self.flags if each.startswith("--release-source="))
+                target = (step.place,) if step.place and not self.target else self._tree
+                return self.command("migrate", *sources, f"--to={step.argument}", target=target)
+            case Command.PLAN:
+                return self.command("plan", *(flag for flag in self.flags if not flag.startswith(_OF_ONE_STEP)))
+            case Command.UPGRADE | Command.APPROVE | Command.UPGRADE_TO:
+                return self.command("upgrade", *self._upgrade_flags(step))
         return ""
+
+    def _upgrade_flags(self, step: Step) -> Iterator[str]:
+        """Yield the flags of this run, with what the step asks for in place of what it replaces."""
+        match step.command:
+            case Command.APPROVE:
+                new = [f"--approve={name}={step.argument}" for name in step.names] or [f"--approve={step.argument}"]
+                replaced = {*new, f"--approve={split(step.argument)[1]}"}
+                kept = [flag for flag in self.flags if flag not in replaced]
+            case Command.UPGRADE_TO:
+                new = [f"--to={step.argument}"]
+                kept = [flag for flag in self.flags if not flag.startswith("--to=")]
+            case _:
+                new, kept = [], [*self.flags]
+        yield from kept
+        if step.has_migrated and _MIGRATED not in kept:
+            yield _MIGRATED
+        yield from new
+
+    @property
+    def opens_pull_requests(self) -> bool:
+        """Return whether the run itself proposes what is to be migrated."""
+        return "--pull-request" in self.flags
 
     @property
     def _tree(self) -> tuple[str, ...]:
@@ -87,12 +114,18 @@ def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAI
     return "\n".join(["\n".join([*block, ""]) for block in blocks if block])
 
 
+def steps_text(steps: Sequence[Step], commands: Commands, terminal: Terminal = PLAIN) -> str:
+    """Return steps, and the line about the first of them."""
+    lines = _steps([(each, ()) for each in steps], commands, terminal)
+    return "\n".join([*lines, "", *_next(steps, commands, terminal), ""])
+
+
 def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
     rows = found.rows
     width = min(max([len(each.name) for each in rows], default=0), _WIDEST_NAME)
     versions = [_versions(each, rows[at - 1] if at else None) for at, each in enumerate(rows)]
     second = max(map(len, versions), default=0)
-    kinds = max([len(each.bump_kind) for each in rows], default=0)
+    kinds = max([len(each.size) for each in rows], default=0)
     first_steps = _first_steps(found.steps)
     lines, wide = [], []
     for at, (row, version) in enumerate(zip(rows, versions, strict=True)):
@@ -102,7 +135,7 @@ def _table(found: Overview, terminal: Terminal) -> Iterator[str]:
         state = terminal.paint(str(row.state), _COLORS[row.state])
         why = f": {row.why}" if row.why and row.state is State.HELD else row.why and f" ({row.why})"
         why += f", see step {step}" if row.state is State.HELD and (step := first_steps.get(row.name)) else ""
-        cells = f"{name}{padding}  {version:{second}}  {row.bump_kind:{kinds}}"
+        cells = f"{name}{padding}  {version:{second}}  {row.size:{kinds}}"
         wide.append(width + second + kinds + 6 + len(str(row.state)) + len(why))
         lines.append((cells, f"{state}{printable(why)}"))
     is_narrow = 0 < terminal.width < max(wide, default=0)
@@ -127,6 +160,11 @@ def _versions(row: Row, above: Row | None) -> str:
         return current
     is_same = above is not None and above.name == row.name and above.target
     return f"{'' if is_same else current:{len(current)}} → {row.target}"
+
+
+def _steps(steps: Iterable[tuple[Step, tuple[str, ...]]], commands: Commands, terminal: Terminal) -> Iterator[str]:
+    for number, (step, concerned) in enumerate(steps, 1):
+        yield from _step(number, step, concerned, commands, terminal)
 
 
 def _step(number: int, step: Step, concerned: tuple[str, ...], commands: Commands, terminal: Terminal) -> Iterator[str]:
@@ -156,12 +194,26 @@ def _last(found: Overview, commands: Commands, terminal: Terminal) -> Iterator[s
         return
     if found.rows:
         yield terminal.paint(f"{found.counts}.", _BOLD)
-    following = next(filter(None, map(commands.typed, found.steps)), "")
-    if following:
-        yield f"Next:     {following}"
+    if found.steps:
+        yield from _next(found.steps, commands, terminal)
     if found.steps and commands.details:
         name, *words = commands.details
         yield f"Details:  {commands.command(name, *commands.flags, *words, '--details')}"
+
+
+def _next(steps: Sequence[Step], commands: Commands, terminal: Terminal) -> Iterator[str]:
+    """Yield the line about the first step that is left to the user: its command, or the step itself."""
+    number, step = next(
+        (number, step)
+        for number, step in enumerate(steps, 1)
+        if step.command is not Command.MIGRATE or not commands.opens_pull_requests
+    )
+    command = commands.typed(step)
+    if command:
+        yield f"Next:     {command}"
+    else:
+        sentence = printable(f"{step.what[:1].lower()}{step.what[1:]} (step {number})")
+        yield from _wrapped(f"Next:     {sentence if len(sentence) <= _LONG else f'step {number}'}", terminal, 10)
 
 
 def _wrapped(text: str, terminal: Terminal, indent: int) -> Iterable[str]:

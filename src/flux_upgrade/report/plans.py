@@ -53,7 +53,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
             waits = "" if decision.approved else " · needs approval"
             waits += f" · waits: {'; '.join(decision.waits_for)}" if decision.waits else ""
             what = "" if decision.waiting else "upgrade "
-            yield f"  {decision.bump_kind}: {what}{step(plan, decision)}{waits}"
+            yield f"  {decision.bump.size}: {what}{step(plan, decision)}{waits}"
             yield from (f"    {line}" for line in _upgrade(decision, above))
         else:
             target = f" {decision.target}" if decision.target else ""

@@ -123,7 +123,7 @@ def _entry(rows: Sequence[Row], planned: UpdateGroupPlan, config: Config, reposi
         group.name,
         () if names == (group.name,) or len(names) == len(group.clusters) else names,
         f"{', '.join(currents)} → {row.target}" if row.target else ", ".join(currents),
-        row.bump_kind,
+        row.size,
         approve_box(group.slug, approval) if approval else "",
         approval,
         pull,

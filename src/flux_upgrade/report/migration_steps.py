@@ -1,0 +1,60 @@
+"""Steps that migrate manifests, and what follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from flux_upgrade.impact.migrate.result import Move
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.planning.plan import UpdateGroupPlan
+from flux_upgrade.report.impact_phrases import TEXT, move_line, uses_of
+from flux_upgrade.report.overview_rows import Row, State
+from flux_upgrade.report.steps import Command, Stage, Step
+
+MERGE_AND_WAIT = "Review the changed files, commit them, and merge them. Wait until Flux has reconciled them"
+
+
+def migrations(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan], written: Collection[str]) -> Iterator[Step]:
+    """Yield the steps about files that are migrated before their clusters are upgraded.
+
+    ``written``: paths of those that this run has migrated.
+    """
+    moves: dict[str, list[Move]] = {}
+    for upgrade in [upgrade for group in plans for plan in group.migrations for upgrade in plan.upgrades]:
+        moves.setdefault(str(upgrade.target), []).extend(move for file in upgrade.moved for move in file.moves)
+    every = {row.name for row in rows if not row.is_reference}
+    for target, moving in moves.items():
+        files = {move.use.path for move in moving}
+        names = tuple(dict.fromkeys(row.name for row in rows if not files.isdisjoint(_migrated_files(row))))
+        if files <= {*written}:
+            yield Step(Stage.RECONCILE, MERGE_AND_WAIT, clusters=names)
+            continue
+        # Another cluster stays at its release: the files that no other reads are not migrated.
+        for clusters in [names] if every <= {*names} else [(name,) for name in names]:
+            concerned = _moves_of(clusters, rows, moving) if clusters != names else moving
+            task = f"Migrate {uses_of(concerned)} to API versions that {target} serves"
+            places = tuple(move_line(move, TEXT) for move in concerned)
+            is_named = all(row.is_named for row in rows if row.name in clusters)
+            place = clusters[0] if is_named and not every <= {*names} else ""
+            yield Step(Stage.MIGRATE, task, Command.MIGRATE, target, places, clusters, place=place)
+        yield Step(Stage.RECONCILE, "Merge the migration, and wait until Flux has reconciled it", clusters=names)
+
+
+def _moves_of(clusters: Collection[str], rows: Sequence[Row], moves: Iterable[Move]) -> list[Move]:
+    files = {path for row in rows if row.name in clusters for path in _migrated_files(row)}
+    return [move for move in moves if move.use.path in files]
+
+
+def _migrated_files(row: Row) -> Iterator[str]:
+    impact = row.plan.impact_of(row.decision)
+    yield from (move.use.path for move in impact.moves) if impact is not None and row.state is State.HELD else ()
+
+
+def after_migration(target: str, moves: Sequence[Move], left: int) -> Iterator[Step]:
+    """Yield what follows once manifests are migrated. ``left``: how many have to be migrated manually."""
+    if left:
+        yield Step(Stage.PREPARE, f"Migrate {counted(left, 'other use')} manually, as shown above")
+    yield Step(Stage.RECONCILE, MERGE_AND_WAIT)
+    if any(move.undeclared for move in moves):
+        yield Step(Stage.FLUX_MIGRATE, "Run `flux migrate` in the cluster", Command.FLUX_MIGRATE)
+    yield Step(Stage.THEN, f"Plan the upgrade to {target}", Command.PLAN)

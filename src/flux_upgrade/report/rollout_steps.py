@@ -1,0 +1,46 @@
+"""Steps after files were written: a merge, and Flux's reconciliation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flux_upgrade.assessment.assessment import Assessment, ClusterBase
+from flux_upgrade.model.text import capitalized
+from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.versions import Version
+from flux_upgrade.planning.later_steps import rollout_before
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.report.overview_rows import Row
+from flux_upgrade.report.steps import Command, Stage, Step
+
+UNKNOWN_BRANCH = Step(Stage.MERGE, "Review the changed files, commit them, and merge them")
+
+
+def after_writing(row: Row) -> Iterator[Step]:
+    """Yield what follows an upgrade that is in the files."""
+    impact = row.plan.impact_of(row.decision)
+    base = impact.base if impact is not None else None
+    later = impact.upgrade_path[1:] if impact is not None else ()
+    merge = UNKNOWN_BRANCH.what
+    if base is not None and isinstance(base.pin, Unknown):
+        reconciled = f"`flux version` shows that the cluster runs {row.target}"
+    else:
+        reconciled = f"Flux has reconciled {row.target}"
+        merge += f" into {base.branch}" if base is not None and not isinstance(base.branch, Unknown) else ""
+    yield Step(Stage.MERGE, f"{merge}. Wait until {reconciled}" if later else merge)
+    if later:
+        yield _go_on(later[0], base)
+
+
+def after_rollout(impact: Assessment, hold: Hold) -> Iterator[Step]:
+    """Yield what comes before a step that starts from a release which is only in a file."""
+    if impact.base is not None:
+        rollout = capitalized(rollout_before(impact.upgrade_path, impact.base))
+        yield Step(Stage.ROLLOUT, rollout, places=(hold.detail,))
+    yield _go_on(hold.target, impact.base)
+
+
+def _go_on(release: Version, base: ClusterBase | None) -> Step:
+    branch = base.branch if base is not None and not isinstance(base.branch, Unknown) else ""
+    place = f", on an up-to-date {branch}" if branch else ""
+    return Step(Stage.THEN, f"Plan the next step, to {release}{place}", Command.PLAN)
