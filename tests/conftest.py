@@ -42,6 +42,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="take each piece of knowledge away from all repositories, in all ways, instead of a sample",
     )
     parser.addoption(
+        "--all-journeys",
+        action="store_true",
+        help="follow the steps from the first and last release of each minor, however Flux is installed",
+    )
+    parser.addoption(
         "--years", type=int, default=2, help="how many years with groups to simulate, and half as many without"
     )
 

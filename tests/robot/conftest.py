@@ -1,0 +1,26 @@
+"""A test for each journey of a sample, or for all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from real_parts import require_shared
+from robot.journeys import journeys
+
+_SAMPLES = {"journey": 30, "hosted": 12}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    folder = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "releases"
+    for name, most in _SAMPLES.items():
+        if name in metafunc.fixturenames:
+            is_whole = metafunc.config.getoption("--all-journeys")
+            ways = journeys(folder, None if is_whole else most) if folder.exists() else []
+            metafunc.parametrize(name, ways, ids=map(str, ways))
+
+
+@pytest.fixture
+def releases() -> Path:
+    return require_shared("conformance", "releases")

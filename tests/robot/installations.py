@@ -1,0 +1,180 @@
+"""The ways to install Flux that the robot meets: the files of a release, and the release that files install."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from conformance.real_files import regenerator_of
+from flux_upgrade.manifests.options import InstallOptions
+
+FOLDER = "clusters/production"
+SYNC = f"""apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata:
+  name: flux-system
+  namespace: flux-system
+spec:
+  interval: 1m0s
+  ref:
+    branch: main
+  secretRef:
+    name: flux-system
+  url: ssh://git@example.com/octo/fleet
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: flux-system
+  namespace: flux-system
+spec:
+  interval: 10m0s
+  path: ./{FOLDER}
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+"""
+_CONTROLLERS = ("source", "kustomize", "helm", "notification")
+_OF_IMAGES = ("image-reflector", "image-automation")
+_EXTRA = ("image-reflector-controller", "image-automation-controller")
+_RELEASE = re.compile(r"\bv?(2\.\d+\.\d+)\b")
+
+
+class Flux(NamedTuple):
+    """A release, with its image controllers or without."""
+
+    release: str  # A tag
+    has_images: bool
+    source: Path  # Directory with the releases
+
+
+class Installation(NamedTuple):
+    name: str
+    write: Callable[[Flux], Mapping[str, str]]
+    place: str  # Path of the file with the release
+    is_content: bool = False  # The file is what is installed
+    has_all: bool = False  # Has the image controllers in any case
+    is_operated: bool = False  # The flux-operator runs `flux migrate` by itself
+
+    def release(self, content: str) -> str:
+        """Return the release that the file installs."""
+        if self.is_content:
+            return content.partition("# Flux Version: ")[2].partition("\n")[0]
+        releases = set(_RELEASE.findall(content))
+        assert len(releases) == 1, content
+        return f"v{releases.pop()}"
+
+
+def _kustomization(*resources: str) -> str:
+    lines = "".join(f"- {each}\n" for each in resources)
+    return f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n{lines}"
+
+
+@cache
+def rendered(flux: Flux) -> str:
+    """Return what ``flux install --export`` prints."""
+    options = InstallOptions(flux.release)
+    if flux.has_images:
+        options = options._replace(components=(*options.components, *_EXTRA))
+    return regenerator_of(flux.source).regenerate(options).text
+
+
+@cache
+def crds(flux: Flux) -> bytes:
+    """Return the CRDs of a release, as its files have them."""
+    names = (*_CONTROLLERS, *(_OF_IMAGES if flux.has_images else ()))
+    with tarfile.open(flux.source / flux.release / "manifests.tar.gz") as archive:
+        files = {Path(each.name).name: archive.extractfile(each) for each in archive.getmembers() if each.isfile()}
+        return b"\n---\n".join(
+            found.read() for name in names if (found := files[f"{name}-controller.yaml"]) is not None
+        )
+
+
+def _manifest(flux: Flux) -> Mapping[str, str]:
+    return {
+        f"{FOLDER}/flux-system/gotk-components.yaml": rendered(flux),
+        f"{FOLDER}/flux-system/gotk-sync.yaml": SYNC,
+        f"{FOLDER}/flux-system/kustomization.yaml": _kustomization("gotk-components.yaml", "gotk-sync.yaml"),
+    }
+
+
+def _install_yaml(flux: Flux) -> Mapping[str, str]:
+    return {
+        f"{FOLDER}/flux/install.yaml": rendered(flux),
+        f"{FOLDER}/flux/kustomization.yaml": _kustomization("install.yaml", "sync.yaml"),
+        f"{FOLDER}/flux/sync.yaml": SYNC,
+    }
+
+
+def _remote_base(flux: Flux) -> Mapping[str, str]:
+    address = "https://github.com/fluxcd/flux2/releases/download/{tag}/install.yaml"
+    if not flux.has_images:
+        address = "github.com/fluxcd/flux2/manifests/install?ref={tag}"
+    return {
+        f"{FOLDER}/flux/kustomization.yaml": _kustomization(address.format(tag=flux.release), "sync.yaml"),
+        f"{FOLDER}/flux/sync.yaml": SYNC,
+    }
+
+
+def _flux_manifests(flux: Flux) -> Mapping[str, str]:
+    artifact = f"""apiVersion: source.toolkit.fluxcd.io/v1beta2
+kind: OCIRepository
+metadata:
+  name: flux-manifests
+  namespace: flux-system
+spec:
+  interval: 10m
+  ref:
+    tag: {flux.release}
+  url: oci://ghcr.io/fluxcd/flux-manifests
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: flux
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./
+  prune: true
+  sourceRef:
+    kind: OCIRepository
+    name: flux-manifests
+"""
+    return {f"{FOLDER}/flux.yaml": artifact, f"{FOLDER}/sync.yaml": SYNC}
+
+
+def _instance(flux: Flux) -> Mapping[str, str]:
+    components = [*_CONTROLLERS, *(_OF_IMAGES if flux.has_images else ())]
+    lines = "".join(f"  - {each}-controller\n" for each in components)
+    instance = f"""apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata:
+  name: flux
+  namespace: flux-system
+spec:
+  distribution:
+    version: "{flux.release.removeprefix("v")}"
+    registry: ghcr.io/fluxcd
+  components:
+{lines}  sync:
+    kind: GitRepository
+    url: https://example.com/octo/fleet.git
+    ref: refs/heads/main
+    path: {FOLDER}
+"""
+    return {f"{FOLDER}/flux.yaml": instance}
+
+
+INSTALLATIONS = (
+    Installation("manifest", _manifest, f"{FOLDER}/flux-system/gotk-components.yaml", is_content=True),
+    Installation("install.yaml", _install_yaml, f"{FOLDER}/flux/install.yaml", is_content=True),
+    Installation("remote base", _remote_base, f"{FOLDER}/flux/kustomization.yaml", has_all=True),
+    Installation("flux-manifests", _flux_manifests, f"{FOLDER}/flux.yaml", has_all=True),
+    Installation("FluxInstance", _instance, f"{FOLDER}/flux.yaml", is_operated=True),
+)

@@ -1,0 +1,23 @@
+"""A reader who does what is printed, to the letter, gets from any release of Flux 2 to the newest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from robot.cluster import FollowingCluster
+from robot.journeys import Journey
+from robot.laptop import Laptop
+from robot.robot import follow
+
+pytestmark = pytest.mark.real_part("shared data")
+
+
+def test_a_reader_arrives_at_the_newest_release(journey: Journey, releases: Path, tmp_path: Path) -> None:
+    cluster = FollowingCluster(journey.installation, journey.has_images, releases)
+    laptop = Laptop(tmp_path, cluster)
+    laptop.begin(journey.installation.write(cluster.flux(journey.release)))
+    follow(laptop)
+    assert laptop.is_clean, cluster.told
+    journey.check(cluster)
