@@ -9,7 +9,7 @@ import pytest
 from real_parts import require_shared
 from robot.journeys import journeys
 
-_SAMPLES = {"journey": 30, "hosted": 12}
+_SAMPLES = {"journey": 24, "hosted": 10}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

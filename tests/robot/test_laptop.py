@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from robot.cluster import FollowingCluster
+from robot.installations import INSTALLATIONS
 from robot.journeys import Journey
 from robot.laptop import Laptop
 from robot.robot import follow
+from robot.scenarios import SCENARIOS, Scenario
 
 pytestmark = pytest.mark.real_part("shared data")
 
@@ -18,6 +20,18 @@ def test_a_reader_arrives_at_the_newest_release(journey: Journey, releases: Path
     cluster = FollowingCluster(journey.installation, journey.has_images, releases)
     laptop = Laptop(tmp_path, cluster)
     laptop.begin(journey.installation.write(cluster.flux(journey.release)))
+    follow(laptop)
+    assert laptop.is_clean, cluster.told
+    journey.check(cluster)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=list(SCENARIOS))
+def test_a_reader_gets_past_what_is_in_the_way(scenario: Scenario, releases: Path, tmp_path: Path) -> None:
+    journey = Journey(scenario.release, INSTALLATIONS[0], has_images=False)
+    cluster = FollowingCluster(journey.installation, journey.has_images, releases)
+    laptop = Laptop(tmp_path, cluster)
+    laptop.begin({**journey.installation.write(cluster.flux(journey.release)), **scenario.files})
+    scenario.begin(laptop)
     follow(laptop)
     assert laptop.is_clean, cluster.told
     journey.check(cluster)

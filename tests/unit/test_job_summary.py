@@ -128,7 +128,12 @@ def test_where_nothing_waits_nothing_is_to_be_approved(done: Round) -> None:
         (
             Hold(HoldReason.COOLING_DOWN, "2.9 cools down", "wait", since="2026-03-01T12:00:00Z", until="2026-03-08T12:00:00Z", target=Version("v2.9.4")),
             "held: **cooling-down since 2026-03-01 until 2026-03-08**",
-            "1. Wait\n   - clusters/staging: 2.9 cools down",
+            "",
+        ),
+        (
+            Hold(HoldReason.COOLING_DOWN, "2.9 cools down", "wait", bump_kind=MINOR, target=Version("v2.9.4"), needs_approval=True),
+            "held: **cooling-down**",
+            "1. Approve Flux 2.9",
         ),
         (
             Hold(HoldReason.ORPHAN, "no kustomization refers to it", "remove it."),

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from flux_upgrade.config.environment import Terminal
+from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import overview
@@ -88,3 +89,20 @@ def test_the_same_reason_of_several_clusters_is_shown_once() -> None:
 
 def test_a_single_cluster_is_not_repeated_with_each_step() -> None:
     assert "Step 1  Upgrade to v2.8.8\n" in shown(ONE)
+
+
+@pytest.mark.parametrize("needs_approval", [True, False])
+def test_a_cool_down_asks_for_the_approval_that_is_needed_anyway(needs_approval: bool) -> None:  # noqa: FBT001
+    cooling = Hold(
+        HoldReason.COOLING_DOWN,
+        "the cool-down ends on 2026-07-07",
+        "approve 2.9 to upgrade now",
+        bump_kind=BumpKind.MINOR,
+        target=Version("v2.9.4"),
+        until="2026-07-07T12:00:00Z",
+        needs_approval=needs_approval,
+    )
+    text = shown(holding(cooling, version="v2.8.8"))
+    assert "held: cooling-down until 2026-07-07" in text
+    assert ("Next:     flux-upgrade upgrade --approve=2.9\n" in text) == needs_approval
+    assert ("Step 1" in text) == needs_approval

@@ -262,6 +262,7 @@ def test_a_hold_for_the_cool_down_says_when_it_ends() -> None:
         target=Version("v2.9.1"),
         since="2026-01-06T12:00:00Z",
         until="2026-01-13T12:00:00Z",
+        needs_approval=True,
     )
 
 

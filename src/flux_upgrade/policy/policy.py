@@ -205,7 +205,8 @@ class _Case:
             return None
         what = bump_kind.approval(release.version)
         detail = f"{what} was released on {start.date()}, and the cool-down ends on {end.date()}"
-        return _hold(HoldReason.COOLING_DOWN, detail, bump_kind, release.version, _rfc3339(start), until=_rfc3339(end))
+        hold = _hold(HoldReason.COOLING_DOWN, detail, bump_kind, release.version, _rfc3339(start), until=_rfc3339(end))
+        return hold._replace(needs_approval=not self.covers(bump_kind))
 
     def _cool_down(self, bump_kind: BumpKind, release: _StableRelease) -> tuple[datetime | None, datetime | None]:
         """When it began, and when it ends; None where the source does not tell."""

@@ -97,6 +97,9 @@ def _steps_of(row: Row) -> Iterator[Step]:
         yield from after_rollout(pending, hold)
     elif hold is None or hold.approve_with or row.state is State.NEEDS_APPROVAL:
         yield _approval(row, before)
+    elif hold.reason is HoldReason.COOLING_DOWN:
+        # An approval is possible now. If the policy needs none, the upgrade waits only for the date.
+        yield from [_approval(row, before)] if hold.needs_approval else ()
     elif _ends(hold, impact) or any(hold.reason in each.holds for each in breaking(row)):
         upgrade = Step(Stage.APPROVE, f"Upgrade to {row.target}", Command.UPGRADE)
         yield _approval(row, before) if hold.needs_approval else upgrade
