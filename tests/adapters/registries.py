@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -88,29 +87,38 @@ def run_registry(  # noqa: PLR0913 each is a part of its config file
 
     ``auth``, ``http`` and ``storage`` are parts of its config file; ``tls`` a certificate and its key.
     """
-    program = require_program("docker-registry")
-    address = f"127.0.0.1:{closed_port()}"
     if tls is not None:
         http += f", tls: {{certificate: {tls[0]}, key: {tls[1]}}}"
     config = folder / "config.yml"
     driver = "inmemory: {}" if in_memory else f"filesystem: {{rootdirectory: {folder / 'storage'}}}"
     kept = f"storage: {{{driver}{storage}}}"
-    config.write_text(f"version: 0.1\nlog: {{level: error}}\n{kept}\nhttp: {{addr: '{address}'{http}}}\n{auth}")
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([program, "serve", str(config)], stdout=log, stderr=log)  # noqa: S603  (ours)
+    process = None
+    while process is None:
+        address = f"127.0.0.1:{closed_port()}"
+        config.write_text(f"version: 0.1\nlog: {{level: info}}\n{kept}\nhttp: {{addr: '{address}'{http}}}\n{auth}")
+        process = _listening(config, folder / "log")
     try:
-        for _ in range(100):
-            try:
-                host, _, port = address.partition(":")
-                socket.create_connection((host, int(port)), timeout=1).close()
-                break
-            except OSError:
-                assert process.poll() is None, (folder / "log").read_text()
-                time.sleep(0.05)
         yield f"{'http' if tls is None else 'https'}://{address}"
     finally:
         process.terminate()
         process.wait(5)
+
+
+def _listening(config: Path, log: Path) -> subprocess.Popen[bytes] | None:
+    """Start a registry, and return it once it listens; None if another process has taken its port by then."""
+    with log.open("wb") as output:
+        command = [require_program("docker-registry"), "serve", str(config)]
+        process = subprocess.Popen(command, stdout=output, stderr=output)  # noqa: S603  (ours)
+    for _ in range(200):
+        if "listening on" in log.read_text():
+            return process
+        if process.poll() is not None:
+            assert "address already in use" in log.read_text(), log.read_text()
+            return None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    raise AssertionError(log.read_text())
 
 
 running_registry = contextmanager(run_registry)
