@@ -297,3 +297,16 @@ def test_a_patch_is_merged_before_the_next_minor(tmp_path: Path) -> None:
     assert merge == "Step 1  Review the changed files, commit them, and merge them into main"
     assert approve == "Step 2  Approve Flux 2.9"
     assert "Next:     review the changed files, commit them, and merge them into main (step 1)\n" in report
+
+
+def test_a_cluster_whose_branch_is_unknown_has_its_own_merge(tmp_path: Path) -> None:
+    clone = Clone(tmp_path, "v2.8.6")
+    clone.write(PATH.replace("staging", "other"), manifest("v2.8.6"))
+    clone.write(SYNC.replace("staging", "other"), sync("stable"))
+    clone.write(KUSTOMIZATION.replace("staging", "other"), b"resources: [gotk-components.yaml, gotk-sync.yaml]\n")
+    clone.commit()
+    clone.push()
+    report = clone.run("upgrade")
+    merges = [line[8:] for line in report.splitlines() if "commit them" in line and line.startswith("Step ")]
+    review = "Review the changed files, commit them, and merge them"
+    assert merges == [f"{review} (clusters/other)", f"{review} into main (clusters/staging)"]

@@ -34,9 +34,10 @@ def steps_of(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan], written: Col
         reasons, clusters = found.setdefault(each._replace(places=(), clusters=(), reason=""), ({}, {}))
         reasons.setdefault(each.reason, {}).update(dict.fromkeys(each.places))
         clusters.update(dict.fromkeys(each.clusters))
-    # One merge takes all files. A branch is known for those of clusters alone.
+    # One merge takes all files. A branch is looked for only for clusters: if it is unknown for one, that stays a step.
     merges = [step for step in found if step.stage is Stage.MERGE]
-    if len(merges) > 1 and UNKNOWN_BRANCH in merges:
+    references = {row.name for row in rows if row.is_reference}
+    if len(merges) > 1 and UNKNOWN_BRANCH in merges and found[UNKNOWN_BRANCH][1].keys() <= references:
         found.pop(UNKNOWN_BRANCH)
     for step, (reasons, clusters) in sorted(found.items(), key=lambda each: each[0].stage):
         lines: list[str] = []
