@@ -30,8 +30,13 @@ def require_program(name: str) -> str:
 
 def require_shared(*parts: str) -> Path:
     """A file or folder of the shared data, which is never committed."""
-    shared = os.environ.get("FLUX_UPGRADE_SHARED") or str(_ROOT.parent / "shared")  # noqa: TID251  (as above)
-    path = Path(shared, *parts)
+    path = shared(*parts)
     if not path.exists():
         missing(f"the shared data has no {'/'.join(parts)}")
     return path
+
+
+def shared(*parts: str) -> Path:
+    """Return where a part of the shared data is, if it is there."""
+    root = os.environ.get("FLUX_UPGRADE_SHARED") or str(_ROOT.parent / "shared")  # noqa: TID251  (as above)
+    return Path(root, *parts)
