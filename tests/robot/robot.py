@@ -10,7 +10,8 @@ from robot.reading import Instruction, Report, report_of
 FIRST = "flux-upgrade plan"
 _MOST = 40  # Reports on one way
 _KNOWN = re.compile(
-    r"review the changed files|commit |merge |wait until Flux|Check that the FluxInstance is ready", re.IGNORECASE
+    r"Review the changed files, commit them, and merge them\b|Commit v\S+, merge it into \S+, and wait until Flux"
+    r"|Merge the migration, and wait until Flux|Check that the FluxInstance is ready"
 )
 
 
@@ -38,7 +39,7 @@ def _followed(laptop: Laptop, report: Report) -> Report:
 
 def _perform(laptop: Laptop, step: Instruction) -> None:
     sentence = step.sentence
-    assert _KNOWN.search(sentence), f"{laptop.cluster.told}\nthe reader cannot do this: {sentence}"
+    assert _KNOWN.match(sentence), f"{laptop.cluster.told}\nthe reader cannot do this: {sentence}"
     laptop.cluster.log.append(f"> {sentence}")
     if re.search(r"\bcommit\b", sentence, re.IGNORECASE):
         laptop.commit()
