@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from robot.installations import Flux, Installation, crds
+from robot.installations import Installation
+from robot.releases import Flux, crds
 from small_api_server import RefusedError, SmallApiServer
 
 

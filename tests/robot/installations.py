@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from conformance.real_files import regenerator_of
 from flux_upgrade.manifests.options import InstallOptions
+from robot.releases import CONTROLLERS, OF_IMAGES, Flux
 
 FOLDER = "clusters/production"
 SYNC = f"""apiVersion: source.toolkit.fluxcd.io/v1
@@ -39,18 +38,7 @@ spec:
     kind: GitRepository
     name: flux-system
 """
-_CONTROLLERS = ("source", "kustomize", "helm", "notification")
-_OF_IMAGES = ("image-reflector", "image-automation")
-_EXTRA = ("image-reflector-controller", "image-automation-controller")
 _RELEASE = re.compile(r"\bv?(2\.\d+\.\d+)\b")
-
-
-class Flux(NamedTuple):
-    """A release, with its image controllers or without."""
-
-    release: str  # A tag
-    has_images: bool
-    source: Path  # Directory with the releases
 
 
 class Installation(NamedTuple):
@@ -80,19 +68,8 @@ def rendered(flux: Flux) -> str:
     """Return what ``flux install --export`` prints."""
     options = InstallOptions(flux.release)
     if flux.has_images:
-        options = options._replace(components=(*options.components, *_EXTRA))
+        options = options._replace(components=(*options.components, *(f"{name}-controller" for name in OF_IMAGES)))
     return regenerator_of(flux.source).regenerate(options).text
-
-
-@cache
-def crds(flux: Flux) -> bytes:
-    """Return the CRDs of a release, as its files have them."""
-    names = (*_CONTROLLERS, *(_OF_IMAGES if flux.has_images else ()))
-    with tarfile.open(flux.source / flux.release / "manifests.tar.gz") as archive:
-        files = {Path(each.name).name: archive.extractfile(each) for each in archive.getmembers() if each.isfile()}
-        return b"\n---\n".join(
-            found.read() for name in names if (found := files[f"{name}-controller.yaml"]) is not None
-        )
 
 
 def _manifest(flux: Flux) -> Mapping[str, str]:
@@ -150,7 +127,7 @@ spec:
 
 
 def _instance(flux: Flux) -> Mapping[str, str]:
-    components = [*_CONTROLLERS, *(_OF_IMAGES if flux.has_images else ())]
+    components = [*CONTROLLERS, *(OF_IMAGES if flux.has_images else ())]
     lines = "".join(f"  - {each}-controller\n" for each in components)
     instance = f"""apiVersion: fluxcd.controlplane.io/v1
 kind: FluxInstance

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from robot.installations import Flux, crds
+from robot.releases import Flux, crds
 from small_api_server import crds_in
 
 Versions = Mapping[str, tuple[frozenset[str], str]]
