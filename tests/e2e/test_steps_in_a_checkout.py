@@ -310,3 +310,9 @@ def test_a_cluster_whose_branch_is_unknown_has_its_own_merge(tmp_path: Path) -> 
     merges = [line[8:] for line in report.splitlines() if "commit them" in line and line.startswith("Step ")]
     review = "Review the changed files, commit them, and merge them"
     assert merges == [f"{review} (clusters/other)", f"{review} into main (clusters/staging)"]
+
+
+def test_the_minor_after_the_one_that_is_approved_is_named(tmp_path: Path) -> None:
+    report = Clone(tmp_path, "v2.7.5").run("plan", "--approve=2.8")
+    rows = [line for line in report.splitlines() if "  minor  " in line]
+    assert rows == ["clusters/staging  v2.7.5 → v2.8.8  minor  ready (then v2.9.4)"]

@@ -96,10 +96,12 @@ def _of_cluster(cluster: Cluster, plans: Sequence[Plan]) -> Iterator[Row]:
 def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Iterator[Row]:
     """A row for each decision about one version reference."""
     current = _current(plan.pin)
-    for each in _next_of_each_size(plan):
+    for each in plan.decisions:
+        if isinstance(each, Hold) and any(_is_after(each, upgrade) for upgrade in plan.upgrades):
+            continue  # The row of the upgrade names it
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
         if isinstance(each, Upgrade):
-            yield row._replace(state=_state_of(each), why="; ".join(each.waits_for) or _steps_after(each))
+            yield row._replace(state=_state_of(each), why="; ".join(each.waits_for) or _steps_after(plan, each))
         elif each.reason is HoldReason.UP_TO_DATE:
             yield row._replace(target="", bump_kind="", state=State.UP_TO_DATE)
         elif each.reason is HoldReason.NEEDS_APPROVAL and each.target:
@@ -108,15 +110,9 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
             yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{dates(each)}")
 
 
-def _next_of_each_size(plan: Plan) -> Iterator[Upgrade | Hold]:
-    """Yield the decisions without the later steps of an upgrade: its row names them."""
-    first = {each.bump_kind: each.target for each in reversed(plan.upgrades)}
-    for each in plan.decisions:
-        is_later = (
-            isinstance(each, Hold) and each.reason in _LATER and each.target > first.get(each.bump_kind, each.target)
-        )
-        if not is_later:
-            yield each
+def _is_after(hold: Hold, upgrade: Upgrade) -> bool:
+    """Return whether a release waits until an upgrade of the same size is merged."""
+    return hold.reason in _LATER and hold.bump_kind is upgrade.bump_kind and hold.target > upgrade.target
 
 
 def _current(pin: Pin) -> str:
@@ -131,9 +127,12 @@ def _state_of(upgrade: Upgrade) -> State:
     return State.WAITS if upgrade.waits else State.READY
 
 
-def _steps_after(upgrade: Upgrade) -> str:
+def _steps_after(plan: Plan, upgrade: Upgrade) -> str:
     path = upgrade.impact.upgrade_path if upgrade.impact is not None else ()
-    return f"step 1 of {len(path)}, then {', then '.join(path[1:])}" if path else ""
+    if path:
+        return f"step 1 of {len(path)}, then {', then '.join(path[1:])}"
+    later = [hold.target for hold in plan.holds if _is_after(hold, upgrade)]
+    return f"then {max(later)}" if later else ""
 
 
 def with_outcome(row: Row, states: Mapping[tuple[str, int], State]) -> Row:
