@@ -260,6 +260,9 @@ def test_a_release_that_the_source_lacks_holds_what_it_stored(clone: Clone, rele
     decision = clone.decision("--policy=minor")
     assert (decision["action"], decision["reason"]) == ("hold", "blocked-by-api-removal")
     assert "the API server would reject gitrepositories.source.toolkit.fluxcd.io" in decision["detail"]
+    report = clone.run("plan", "--policy=minor")
+    assert "the API server would reject" in report
+    assert "the API server rejects" not in report
 
 
 def test_a_release_beyond_one_step_names_the_step_that_comes_first(clone: Clone) -> None:

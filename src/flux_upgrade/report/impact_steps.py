@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.finding_kinds import FINDING_KINDS
 from flux_upgrade.report.findings import Finding, Severity
@@ -34,7 +35,8 @@ def of_impact(impact: Assessment, row: Row) -> Iterator[Step]:
 
 def _refused(impact: Assessment, row: Row, stage: Stage) -> Iterator[Step]:
     """Yield what blocks a jump over the steps that lead to a release."""
-    if impact.stored.after_migrate and not impact.upgrade_path:
+    is_held = isinstance(row.decision, Hold) and row.decision.reason is HoldReason.BLOCKED_BY_API_REMOVAL
+    if impact.stored.after_migrate and not impact.upgrade_path and not is_held:  # A hold says it by itself
         task = "Store these objects in other API versions first"
         if impact.skipped:
             task = f"Upgrade to {' and then to '.join(impact.skipped)} first, and run `flux migrate` there"

@@ -84,7 +84,7 @@ def _steps_of(row: Row) -> Iterator[Step]:
     impact = row.plan.impact_of(row.decision)
     is_pending = hold is not None and hold.reason is HoldReason.STEP_PENDING
     pending = row.plan.impacts.get(row.decision.bump_kind) if is_pending else None
-    if hold is not None and impact is not None and is_stepwise(hold, impact):
+    if hold is not None and impact is not None and _is_stepwise(hold, impact):
         first = impact.upgrade_path[0]
         yield Step(Stage.APPROVE, f"Upgrade to {first} first", Command.UPGRADE_TO, first)
         return
@@ -139,6 +139,6 @@ def _approval(row: Row, before: Iterable[Step]) -> Step:
     return Step(Stage.APPROVE, f"Approve Flux {approval}", Command.APPROVE, argument, has_migrated=has_migrated)
 
 
-def is_stepwise(hold: Hold, impact: Assessment) -> bool:
+def _is_stepwise(hold: Hold, impact: Assessment) -> bool:
     """Return whether a release was asked for that several steps lead to."""
     return hold.reason is HoldReason.BLOCKED_BY_API_REMOVAL and impact.upgrade_path[:1] not in ((), (hold.target,))
