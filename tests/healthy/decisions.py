@@ -24,10 +24,10 @@ from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.pullrequests.propose import proposals_of
 from flux_upgrade.pullrequests.text import checklist
 from flux_upgrade.pullrequests.text.view import View
-from flux_upgrade.report.next_steps import steps_of
 from flux_upgrade.report.overview import overview
-from flux_upgrade.report.overview_rows import Row
-from flux_upgrade.report.steps import Stage, Step
+from flux_upgrade.route.route import steps_of
+from flux_upgrade.route.rows import Row
+from flux_upgrade.route.step import Stage, Step
 from healthy.repositories import Staged, staged_all
 from real_parts import require_program
 

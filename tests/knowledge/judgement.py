@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from cases_on_disk import run_in
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.findings.finding import Severity
+from flux_upgrade.findings.kinds import FINDING_KINDS
+from flux_upgrade.findings.phrases import TEXT
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import Severity
-from flux_upgrade.report.impact_phrases import TEXT
 from healthy.decisions import Decision, decided, planned_in
 from knowledge.repositories import NEWEST, Repository
 

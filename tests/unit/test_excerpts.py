@@ -7,11 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flux_upgrade.findings.yaml_values import short
 from flux_upgrade.manifests.documents import ObjectKey
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.text import excerpts
 from flux_upgrade.pullrequests.text.verification import edit_line
-from flux_upgrade.report.wording import edit_lines, short
+from flux_upgrade.report.wording import edit_lines
 
 LONG = "Selects which of the namespaces of the cluster this controller reconciles. "
 DEPLOYMENT = ObjectKey("apps", "Deployment", "flux-system", "helm-controller")

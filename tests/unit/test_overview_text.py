@@ -11,8 +11,8 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import overview
-from flux_upgrade.report.overview_rows import State
 from flux_upgrade.report.overview_text import Commands, overview_text
+from flux_upgrade.route.rows import State
 from replacing import replace
 from rounds import holding, planned, team_of
 

@@ -13,10 +13,10 @@ from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import Overview, overview
-from flux_upgrade.report.overview_rows import Remark, Row, State
-from flux_upgrade.report.plans import dates, step
+from flux_upgrade.report.plans import step
 from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, waiting, without_plans, would_be
-from flux_upgrade.report.steps import Step
+from flux_upgrade.route.rows import Remark, Row, State
+from flux_upgrade.route.step import Step
 
 MOST_ROWS = 500  # Of the table; the report file has all of them
 _MOST_PLACES = 5
@@ -129,7 +129,7 @@ def decision_cell(plan: Plan, decision: Upgrade | Hold) -> str:
         return "up to date"
     target = f"{decision.target} " if decision.target else ""
     why = f"{prose(decision.detail)}{_remedy(decision.hint)}"
-    return f"held: {target}**{decision.reason}**{dates(decision)}: {why}"
+    return f"held: {target}**{decision.reason}**{decision.dates}: {why}"
 
 
 def _trouble(result: Result) -> str:

@@ -11,12 +11,12 @@ from flux_upgrade.artifacts.promotion_plan import ArtifactPlan, Successor
 from flux_upgrade.model.oci.manifest import StoredManifest
 from flux_upgrade.model.text import printable_lines
 from flux_upgrade.planning.plan import Upgrade
-from flux_upgrade.report.next_steps import steps_of
 from flux_upgrade.report.outcomes import change_lines, hold_lines, waiting_lines
 from flux_upgrade.report.overview import Overview
-from flux_upgrade.report.overview_rows import Remark, State, decision_rows
 from flux_upgrade.report.plans import plan_lines, plan_value, step
 from flux_upgrade.report.remarks import remarks_of
+from flux_upgrade.route.route import steps_of
+from flux_upgrade.route.rows import Remark, State, decision_rows
 
 
 def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:

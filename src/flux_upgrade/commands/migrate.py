@@ -30,8 +30,8 @@ def run(options: ApiUsesOptions, environment: Environment, console: Console) -> 
 
 
 def _next_steps(options: ApiUsesOptions, found: ApiUsesReport, environment: Environment) -> str:
-    from flux_upgrade.report.migration_steps import after_migration  # late: only what was migrated has steps
     from flux_upgrade.report.overview_text import Commands, steps_text
+    from flux_upgrade.route.migration_steps import after_migration  # late: only what was migrated has steps
 
     moves = [each for each in found.uses.moves if each.use.path in found.moved]
     steps = tuple(after_migration(found.assessed.target, moves, len(found.breaking)))

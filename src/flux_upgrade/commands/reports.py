@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flux_upgrade.planning.unseen import Unseen
     from flux_upgrade.planning.write_tree import WriteResult
     from flux_upgrade.report.overview import Overview
-    from flux_upgrade.report.overview_rows import State
+    from flux_upgrade.route.rows import State
 
 
 def plan_report(
@@ -127,7 +127,7 @@ def artifact_plan_report(plan: ArtifactPlan, options: UpgradeOptions, environmen
 
 def artifact_report(outcome: ArtifactOutcome, options: UpgradeOptions, environment: Environment) -> str:
     from flux_upgrade.artifacts import report_text  # late, as above
-    from flux_upgrade.report.overview_rows import State
+    from flux_upgrade.route.rows import State
 
     written = options.request.writes
     if options.output.details:
@@ -182,7 +182,7 @@ def _flags_again(options: UpgradeOptions) -> Iterator[str]:
 
 
 def _states(outcomes: Sequence[WriteResult]) -> Mapping[tuple[str, int], State]:
-    from flux_upgrade.report.overview_rows import State  # late, as above
+    from flux_upgrade.route.rows import State  # late, as above
 
     return {
         (each.plan.path, each.plan.line): State.FAILED if each.failure is not None else State.UPGRADED

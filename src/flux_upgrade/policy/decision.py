@@ -65,6 +65,13 @@ class Hold(NamedTuple):
     needs_approval: bool = False  # Once nothing is in its way any more, a person has to approve it
     approve_with: str = ""  # Ends the hold as an argument of `--approve`, ``production=2.9+migrated``; empty: none
 
+    @property
+    def dates(self) -> str:
+        """Return since when, and until when; empty where it has neither."""
+        since = f" since {self.since[:10]}" if self.since else ""
+        until = f" until {self.until[:10]}" if self.until else ""
+        return since + until
+
     def of(self, bump: Bump) -> Hold:
         """Return the hold of a bump that the policy lets an installation make."""
         return self._replace(bump_kind=bump.bump_kind, target=bump.target)

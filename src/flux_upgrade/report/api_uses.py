@@ -11,6 +11,10 @@ from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.coverage import Coverage
 from flux_upgrade.assessment.repository import RepositoryAssessment
 from flux_upgrade.assessment.running import manifest_apis
+from flux_upgrade.findings.finding import Finding, by_change, hit_value, use_value
+from flux_upgrade.findings.kinds import hits
+from flux_upgrade.findings.known_facts import known_line, known_values
+from flux_upgrade.findings.phrases import TEXT, api, in_order, kept_sentence, undeclared_sentence
 from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.result import NOT_MANIFESTS, Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import FluxUpgradeError
@@ -19,12 +23,8 @@ from flux_upgrade.model.text import printable, printable_lines
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
-from flux_upgrade.report.finding_kinds import hits
-from flux_upgrade.report.findings import Finding, by_change, hit_value, use_value
 from flux_upgrade.report.impact_json import unfollowed_value
-from flux_upgrade.report.impact_phrases import TEXT, api, in_order, kept_sentence, undeclared_sentence
 from flux_upgrade.report.impact_text import changed_lines
-from flux_upgrade.report.known_facts import known_line, known_values
 from flux_upgrade.report.wording import Annotation, Level, located
 
 _MOST = 10  # Steps that are listed

@@ -10,6 +10,8 @@ from flux_upgrade.clusters.groups import UpdateGroup
 from flux_upgrade.clusters.void_groups import GroupPaths, Void, void_patterns
 from flux_upgrade.config.config import Config, Governance, Migrate
 from flux_upgrade.config.keys import LIMITS
+from flux_upgrade.findings.known_facts import known_line
+from flux_upgrade.findings.phrases import TEXT
 from flux_upgrade.model.text import printable
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Role
@@ -18,8 +20,6 @@ from flux_upgrade.policy.decision import OnFailure, Ring
 from flux_upgrade.policy.policy import MaxBump, Pending
 from flux_upgrade.policy.rings import unposted
 from flux_upgrade.policy.schedule import needs_both_days
-from flux_upgrade.report.impact_phrases import TEXT
-from flux_upgrade.report.known_facts import known_line
 
 _BY_ITSELF = {
     MaxBump.NONE: "nothing",

@@ -39,7 +39,7 @@ def stats(plans: Sequence[Plan], root: str, *, written: bool) -> list[str]:
 def _migrated(plans: Sequence[Plan], *, written: bool) -> Iterator[str]:
     files = {file.path: file for plan in plans if plan.approved is not None for file in plan.approved.moved}
     if files:
-        from flux_upgrade.report.impact_phrases import uses_of  # late: few upgrades migrate manifests
+        from flux_upgrade.findings.phrases import uses_of  # late: few upgrades migrate manifests
 
         uses = uses_of([move for file in files.values() for move in file.moves])
         yield f"{'Migrated' if written else 'Would migrate'} {uses} ({first_few(sorted(files), _FEW)})."

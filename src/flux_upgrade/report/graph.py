@@ -7,10 +7,10 @@ from typing import Any
 
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.graph.reads import ClusterReads
+from flux_upgrade.findings.known_facts import known_line, known_values
+from flux_upgrade.findings.phrases import TEXT
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import capped, first_few, printable, printable_lines
-from flux_upgrade.report.impact_phrases import TEXT
-from flux_upgrade.report.known_facts import known_line, known_values
 
 _MOST_LINES = 40
 _MOST_NAMES = 20

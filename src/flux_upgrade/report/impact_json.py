@@ -7,6 +7,11 @@ from typing import Any
 
 from flux_upgrade.assessment.assessment import Assessment, ClusterBase
 from flux_upgrade.clusters.graph.builds import Trouble
+from flux_upgrade.findings.finding import hit_value, place_value, uses_value
+from flux_upgrade.findings.json_fields import fields
+from flux_upgrade.findings.kinds import FINDING_KINDS
+from flux_upgrade.findings.known_facts import known_values
+from flux_upgrade.findings.phrases import TEXT, minor_text, sentences
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.impact import EarlierTries, Managed, Refused, Stored
 from flux_upgrade.impact.kubernetes_versions import Fit
@@ -14,11 +19,7 @@ from flux_upgrade.impact.overlay.result import Overlay
 from flux_upgrade.model.text import printable
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.planning.plan import UpdateGroupPlan
-from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import hit_value, place_value, uses_value
-from flux_upgrade.report.impact_phrases import TEXT, minor_text, sentences
-from flux_upgrade.report.known_facts import known_values
-from flux_upgrade.report.wording import Annotation, Level, fields
+from flux_upgrade.report.wording import Annotation, Level
 
 _MOST = 25  # Annotations of one run: GitHub shows ten of a level, and what is over stands above the summary
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.findings.finding import Finding, KnownChange, by_change, change_task
+from flux_upgrade.findings.kinds import FINDING_KINDS, in_the_way
+from flux_upgrade.findings.phrases import TEXT, hops_line, move_line, sentences, uses_of
 from flux_upgrade.model.text import capped, enumeration
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.finding_kinds import FINDING_KINDS, in_the_way
-from flux_upgrade.report.findings import Finding, KnownChange, by_change, change_task
-from flux_upgrade.report.impact_phrases import TEXT, hops_line, move_line, sentences, uses_of
 from flux_upgrade.report.listed_changes import in_cluster, said_apart
 
 _MOST = 12  # Of the lines of one list; the JSON has all of it

@@ -9,6 +9,7 @@ from typing import Any
 from flux_upgrade.clusters.clusters import Cluster
 from flux_upgrade.clusters.graph.graph import ClusterGraph
 from flux_upgrade.clusters.groups import drift_of
+from flux_upgrade.findings.json_fields import fields
 from flux_upgrade.manifests.images import Controller, ImageState
 from flux_upgrade.manifests.options import InstallOptions, spell
 from flux_upgrade.model.markdown import counted
@@ -17,7 +18,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.pin import Pin, PinState, Role
 from flux_upgrade.report.graph import graph_value
 from flux_upgrade.report.plans import drift_lines, drift_value
-from flux_upgrade.report.wording import edit_lines, fields, hearsay, located, tag
+from flux_upgrade.report.wording import edit_lines, hearsay, located, tag
 
 _ROLES = {Role.CLI: " · Flux CLI", Role.OPERATOR: " · flux-operator", Role.REPORTED: " · listed, never changed"}
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.ownership.remarks import beside
+from flux_upgrade.findings.yaml_values import short
 from flux_upgrade.manifests.images import Controller, Image, ImageState
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.text import printable_lines
@@ -15,7 +16,7 @@ from flux_upgrade.planning.write_tree import WriteResult
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import NOTHING_TO_UPGRADE, broken_lines, step
-from flux_upgrade.report.wording import MOST_LINES, edit_lines, hearsay, located, proof_phrase, short, tag, whole_path
+from flux_upgrade.report.wording import MOST_LINES, edit_lines, hearsay, located, proof_phrase, tag, whole_path
 
 
 def upgrade_text(outcomes: Sequence[WriteResult], root: str, *, written: bool, reported: Sequence[Member] = ()) -> str:

@@ -13,9 +13,9 @@ from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import UpdateGroupPlan
-from flux_upgrade.report.overview_rows import Remark, Row, State, is_left, rows_of, with_outcome
 from flux_upgrade.report.plans import drift
-from flux_upgrade.report.steps import Stage, Step
+from flux_upgrade.route.rows import Remark, Row, State, is_left, rows_of, with_outcome
+from flux_upgrade.route.step import Stage, Step
 
 _FEW = 3
 _PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}
@@ -79,8 +79,8 @@ def overview(
     steps: tuple[Step, ...] = ()
     remarks: tuple[Remark, ...] = ()
     if any(each.state is not State.UP_TO_DATE for each in rows):
-        from flux_upgrade.report.next_steps import steps_of  # late: nearly every run has none
         from flux_upgrade.report.remarks import remarks_of
+        from flux_upgrade.route.route import steps_of  # late: nearly every run has none
 
         written = {path for (path, _), state in (states or {}).items() if state is State.UPGRADED}
         steps, remarks = tuple(steps_of(rows, plans, written)), tuple(remarks_of(rows))

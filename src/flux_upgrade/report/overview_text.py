@@ -10,9 +10,9 @@ from flux_upgrade.model.text import capped, first_few, printable
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.approvals import split
 from flux_upgrade.report.overview import Overview
-from flux_upgrade.report.overview_rows import Remark, Row, State
 from flux_upgrade.report.plans import NOTHING_TO_UPGRADE
-from flux_upgrade.report.steps import Command, Stage, Step
+from flux_upgrade.route.rows import Remark, Row, State
+from flux_upgrade.route.step import Command, Stage, Step
 
 PLAIN = Terminal()
 

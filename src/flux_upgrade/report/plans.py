@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.clusters.groups import UpdateGroup, drift_of
+from flux_upgrade.findings.json_fields import fields
 from flux_upgrade.model.text import capped, first_few, printable_lines
 from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.pin import Role
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.report.wording import fields
 
 NO_FLUX = "no Flux found in this repository, so there is nothing to upgrade"
 NOTHING_TO_UPGRADE = "nothing to upgrade: each installation is ignored by the config file, or only reported"
@@ -57,7 +57,7 @@ def plan_lines(plan: Plan, above: Sequence[Plan]) -> Iterator[str]:
             yield from (f"    {line}" for line in _upgrade(decision, above))
         else:
             target = f" {decision.target}" if decision.target else ""
-            yield f"  {decision.bump_kind}: hold{target} · {decision.reason}{dates(decision)}"
+            yield f"  {decision.bump_kind}: hold{target} · {decision.reason}{decision.dates}"
             yield from (f"    {line}" for line in (decision.detail, decision.hint) if line)
             if decision.bump_kind in plan.impacts:
                 from flux_upgrade.report.impact_text import hold_lines  # late: nearly every run has none
@@ -89,16 +89,9 @@ def _upgrade(decision: Upgrade, above: Sequence[Plan]) -> Iterator[str]:
         yield from upgrade_lines(decision)
 
 
-def dates(hold: Hold) -> str:
-    """Since when, and until when; empty where it has neither."""
-    since = f" since {hold.since[:10]}" if hold.since else ""
-    until = f" until {hold.until[:10]}" if hold.until else ""
-    return since + until
-
-
 def step(plan: Plan, upgrade: Upgrade) -> str:
     if upgrade.waiting:
-        from flux_upgrade.report.impact_phrases import uses_of  # late: nearly every run has none
+        from flux_upgrade.findings.phrases import uses_of  # late: nearly every run has none
 
         moves = [move for file in upgrade.moved for move in file.moves]
         return f"{uses_of(moves)} → API versions that {upgrade.target} serves"
@@ -186,7 +179,7 @@ def plan_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
 def migration_values(group: UpdateGroupPlan) -> Iterator[dict[str, Any]]:
     """The files whose resources are migrated before the clusters of an update group are upgraded, as JSON."""
     for plan in group.migrations:
-        from flux_upgrade.report.findings import uses_value  # late: nearly every run has none
+        from flux_upgrade.findings.finding import uses_value  # late: nearly every run has none
 
         for each in plan.decisions:
             waiting, moved = (each.waiting, each.moved) if isinstance(each, Upgrade) else ((), ())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from flux_upgrade.findings.finding import Finding, Severity, by_change, change_task, first_places
+from flux_upgrade.findings.phrases import TEXT, detour_sentence
+from flux_upgrade.findings.yaml_values import short
 from flux_upgrade.impact.impact import Harm
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.planning.plan import Upgrade
-from flux_upgrade.report.findings import Finding, Severity, by_change, change_task, first_places
-from flux_upgrade.report.impact_phrases import TEXT, detour_sentence
-from flux_upgrade.report.impact_steps import findings_of
-from flux_upgrade.report.overview_rows import Remark, Row
-from flux_upgrade.report.wording import edit_phrase, short
+from flux_upgrade.report.wording import edit_phrase
+from flux_upgrade.route.impact_steps import findings_of
+from flux_upgrade.route.rows import Remark, Row
 
 
 def remarks_of(rows: Sequence[Row]) -> Iterator[Remark]:

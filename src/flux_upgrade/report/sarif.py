@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from flux_upgrade import __version__
+from flux_upgrade.findings.finding import Finding, KnownChange
+from flux_upgrade.findings.kinds import hits
+from flux_upgrade.findings.phrases import TEXT, api
 from flux_upgrade.model.text import printable
 from flux_upgrade.model.versions import Version
 from flux_upgrade.report.api_uses import ApiUsesReport, sentence
-from flux_upgrade.report.finding_kinds import hits
-from flux_upgrade.report.findings import Finding, KnownChange
-from flux_upgrade.report.impact_phrases import TEXT, api
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _REMOVED = "api-removed"

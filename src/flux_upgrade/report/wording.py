@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any
 
+from flux_upgrade.findings.yaml_values import short
 from flux_upgrade.manifests.images import Image
 from flux_upgrade.manifests.proof import FILE, Proof, Verdict
 from flux_upgrade.manifests.residue import Edit, Op
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import capped, excerpts, one_line
+from flux_upgrade.model.text import capped, one_line
 from flux_upgrade.model.values import NamedTuple
-
-_KEYS = {
-    "back_to": "back-to",
-    "change": "detail",
-    "content": "kind",
-    "drops": "dropped",
-    "hint": "remedy",
-    "phrase": "text",
-}
-"""Fields that have other names in JSON."""
-
-
-def fields(value: object, *names: str) -> dict[str, Any]:
-    """Some fields of a value as JSON: lists are lists, and an empty text is null."""
-    found = ((name, getattr(value, name)) for name in names)
-    return {
-        _KEYS.get(name, name): list(each) if isinstance(each, tuple) else None if each == "" else each
-        for name, each in found
-    }
 
 
 class Level(StrEnum):
@@ -99,7 +79,6 @@ def place_of(edit: Edit, place: Callable[[str], str]) -> str:
 
 
 MOST_LINES = 40  # Of a list in a text report; the JSON has all of it
-_WIDTH = 60
 _LONGEST_PATH = 4096  # Characters, more than a system takes
 
 
@@ -139,20 +118,6 @@ def hearsay(proof: Proof) -> Iterator[str]:
 
 def tag(image: Image) -> str:
     return image.tag or image.digest or "without a tag"
-
-
-def short(*values: Any) -> list[str]:
-    """Values, each in one line of at most 60 characters; those that differ are shown so that they do."""
-    texts = [" ".join(text_of(value).split()) for value in values]
-    cut = [text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..." for text in texts]
-    return cut if len({*cut}) == len({*texts}) else excerpts(texts, _WIDTH)
-
-
-def text_of(value: Any) -> str:
-    """A value of YAML as text; what is no string, as JSON."""
-    if value is None:
-        return "nothing"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def edit_lines(edits: Sequence[Edit]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from flux_upgrade.policy.feedback import issue_of, state_of
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.dashboard.answers import approve_box, rebase_box
 from flux_upgrade.report.overview import Overview, overview
-from flux_upgrade.report.overview_rows import Row, State, is_left
+from flux_upgrade.route.rows import Row, State, is_left
 
 
 class Section(Enum):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from flux_upgrade.findings.finding import Finding, KnownChange, Severity, by_change, change_task
+from flux_upgrade.findings.kinds import FINDING_KINDS
+from flux_upgrade.findings.phrases import MARKDOWN, sentences
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, defused, plain
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.text.view import View
-from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import Finding, KnownChange, Severity, by_change, change_task
-from flux_upgrade.report.impact_phrases import MARKDOWN, sentences
 
 _FEW = 3
 

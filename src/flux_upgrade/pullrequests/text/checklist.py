@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from flux_upgrade.findings.finding import Severity
+from flux_upgrade.findings.kinds import in_the_way
+from flux_upgrade.findings.phrases import MARKDOWN
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.model.markdown import bullets, code, plain, prose
 from flux_upgrade.model.text import capitalized, capped
@@ -17,9 +20,6 @@ from flux_upgrade.pullrequests.text.breaking_changes import dangers
 from flux_upgrade.pullrequests.text.notes import link, passed
 from flux_upgrade.pullrequests.text.verification import conflict_line, edits
 from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View
-from flux_upgrade.report.finding_kinds import in_the_way
-from flux_upgrade.report.findings import Severity
-from flux_upgrade.report.impact_phrases import MARKDOWN
 
 _FEW = 5
 

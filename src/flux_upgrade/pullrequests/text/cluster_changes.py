@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from flux_upgrade.findings.known_facts import known_line
+from flux_upgrade.findings.patch_findings import applied, idle_line, is_reportable, patch_line, patches_line, remarkable
+from flux_upgrade.findings.phrases import MARKDOWN, detour_sentence, hops_line, sentences, support_line, unserved_line
 from flux_upgrade.impact.diff.changes import Changes, CrdChange
 from flux_upgrade.impact.diff.sentences import lines
 from flux_upgrade.impact.kubernetes_versions import support
@@ -18,17 +21,7 @@ from flux_upgrade.planning.plan import Plan
 from flux_upgrade.policy.decision import ChangeKind
 from flux_upgrade.pullrequests.text.verification import version_text
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View
-from flux_upgrade.report.impact_phrases import (
-    MARKDOWN,
-    detour_sentence,
-    hops_line,
-    sentences,
-    support_line,
-    unserved_line,
-)
-from flux_upgrade.report.known_facts import known_line
 from flux_upgrade.report.listed_changes import in_cluster, said_apart
-from flux_upgrade.report.patch_findings import applied, idle_line, is_reportable, patch_line, patches_line, remarkable
 
 _SHORT = 8  # Lines of what changes that are not folded
 _FEW = 3

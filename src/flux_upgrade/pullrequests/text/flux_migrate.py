@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from flux_upgrade.findings.phrases import MARKDOWN, OPERATOR_MIGRATES, managed_line, place, stored_lines, unserved, who
 from flux_upgrade.impact.impact import Refused
 from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.model import markers
@@ -11,15 +12,6 @@ from flux_upgrade.model.markdown import bullets, code, plain
 from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
-from flux_upgrade.report.impact_phrases import (
-    MARKDOWN,
-    OPERATOR_MIGRATES,
-    managed_line,
-    place,
-    stored_lines,
-    unserved,
-    who,
-)
 
 AFTER = "**After merging:**"
 _OPERATOR = f"{OPERATOR_MIGRATES}. With an older one, run `flux migrate` there."

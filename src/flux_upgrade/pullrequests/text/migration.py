@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from flux_upgrade.findings.kinds import left_finding
+from flux_upgrade.findings.phrases import MARKDOWN, is_broken_already, kept_sentence, place, uses_of, who
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move, Reason
 from flux_upgrade.model.markdown import bullets, code, counted, fold, plain, prose
 from flux_upgrade.model.text import enumeration, first_few
 from flux_upgrade.pullrequests.text.view import View, in_order
-from flux_upgrade.report.finding_kinds import left_finding
-from flux_upgrade.report.impact_phrases import MARKDOWN, is_broken_already, kept_sentence, place, uses_of, who
 
 _FEW = 3
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.groups import agrees, drift_of
+from flux_upgrade.findings.yaml_values import text_of
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.manifests.merge import Conflict
 from flux_upgrade.manifests.options import DEFAULT_COMPONENTS, spell
@@ -17,7 +18,7 @@ from flux_upgrade.manifests.residue import VERSION_LABEL, Edit, Op
 from flux_upgrade.model.markdown import code, counted, plain, shortened, visible
 from flux_upgrade.model.text import excerpts
 from flux_upgrade.pullrequests.text.view import ManifestUpgrade, View, in_order
-from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase, text_of
+from flux_upgrade.report.wording import edit_phrase, place_of, proof_phrase
 
 _VALUE = 60
 _FLAG = 400

@@ -10,8 +10,8 @@ from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.later_steps import rollout_before
 from flux_upgrade.policy.decision import Hold
-from flux_upgrade.report.overview_rows import Row
-from flux_upgrade.report.steps import Command, Stage, Step
+from flux_upgrade.route.rows import Row
+from flux_upgrade.route.step import Command, Stage, Step
 
 UNKNOWN_BRANCH = Step(Stage.MERGE, "Review the changed files, commit them, and merge them")
 

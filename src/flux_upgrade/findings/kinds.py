@@ -8,16 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flux_upgrade.assessment.assessment import Assessment
-from flux_upgrade.impact.impact import EarlierTries, Harm
-from flux_upgrade.impact.migrate.result import Left, Move
-from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import enumeration, first_few
-from flux_upgrade.model.unknown import Unknown, known_or
-from flux_upgrade.model.versions import Version
-from flux_upgrade.policy.decision import Hold
-from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.findings import Finding, FindingKind, KnownChange, Severity
-from flux_upgrade.report.impact_phrases import (
+from flux_upgrade.findings.finding import Finding, FindingKind, KnownChange, Severity
+from flux_upgrade.findings.known_facts import known_line
+from flux_upgrade.findings.patch_findings import left_out, patches, turned_off
+from flux_upgrade.findings.phrases import (
     OPERATOR_MIGRATES,
     TEXT,
     Style,
@@ -32,8 +26,14 @@ from flux_upgrade.report.impact_phrases import (
     unserved_line,
     who,
 )
-from flux_upgrade.report.known_facts import known_line
-from flux_upgrade.report.patch_findings import left_out, patches, turned_off
+from flux_upgrade.impact.impact import EarlierTries, Harm
+from flux_upgrade.impact.migrate.result import Left, Move
+from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import enumeration, first_few
+from flux_upgrade.model.unknown import Unknown, known_or
+from flux_upgrade.model.versions import Version
+from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 
 def _flux_migrate(impact: Assessment, target: Version, style: Style) -> Iterator[Finding]:

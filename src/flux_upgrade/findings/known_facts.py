@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flux_upgrade.config.config import Known
-from flux_upgrade.report.impact_phrases import Style
+from flux_upgrade.findings.phrases import Style
 
 
 def known_line(entry: Known, style: Style) -> str:

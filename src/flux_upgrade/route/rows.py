@@ -11,7 +11,6 @@ from flux_upgrade.pins.pin import Pin, PinState
 from flux_upgrade.planning.plan import Plan, UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.plans import dates
 
 _LATER = (HoldReason.STEP_PENDING, HoldReason.NEEDS_APPROVAL)
 _FOLLOWING = (HoldReason.FOLLOWS, HoldReason.CLUSTER_HELD, HoldReason.UP_TO_DATE)
@@ -107,7 +106,7 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
         elif each.reason is HoldReason.NEEDS_APPROVAL and each.target:
             yield row._replace(state=State.NEEDS_APPROVAL)
         else:
-            yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{dates(each)}")
+            yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{each.dates}")
 
 
 def _is_after(hold: Hold, upgrade: Upgrade) -> bool:

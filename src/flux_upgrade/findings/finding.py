@@ -11,6 +11,8 @@ from enum import IntEnum
 from typing import Any
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.findings.json_fields import fields
+from flux_upgrade.findings.phrases import Style, in_order, is_broken_already, sentences
 from flux_upgrade.impact.api_uses.flux_file import ApiUse
 from flux_upgrade.impact.impact import Harm, Hit
 from flux_upgrade.impact.migrate.result import Left, Migrated, Move
@@ -19,8 +21,6 @@ from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.impact_phrases import Style, in_order, is_broken_already, sentences
-from flux_upgrade.report.wording import fields
 
 _FEW = 3
 

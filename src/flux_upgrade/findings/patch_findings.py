@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.findings.finding import Finding, Severity
+from flux_upgrade.findings.phrases import TEXT, Style, place, sentences
 from flux_upgrade.impact.overlay.result import Overlay, OverlayFinding, OverlayVerdict
 from flux_upgrade.model.text import enumeration, first_few
 from flux_upgrade.model.unknown import known_or
 from flux_upgrade.model.versions import Version
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.findings import Finding, Severity
-from flux_upgrade.report.impact_phrases import TEXT, Style, place, sentences
 
 _NEWS = (OverlayVerdict.BREAKS, OverlayVerdict.FROZEN, OverlayVerdict.BEHIND)
 _BEHIND = "Extend the patch to the API version that the release stores"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.findings.finding import Finding, Severity
+from flux_upgrade.findings.kinds import FINDING_KINDS
+from flux_upgrade.findings.phrases import OPERATOR_MIGRATES, TEXT, sentences, stored_lines
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.finding_kinds import FINDING_KINDS
-from flux_upgrade.report.findings import Finding, Severity
-from flux_upgrade.report.impact_phrases import OPERATOR_MIGRATES, TEXT, sentences, stored_lines
-from flux_upgrade.report.overview_rows import Row, State
-from flux_upgrade.report.steps import Command, Stage, Step
+from flux_upgrade.route.rows import Row, State
+from flux_upgrade.route.step import Command, Stage, Step
 
 
 def of_impact(impact: Assessment, row: Row) -> Iterator[Step]:

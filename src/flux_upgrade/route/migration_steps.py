@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from flux_upgrade.findings.phrases import TEXT, move_line, uses_of
 from flux_upgrade.impact.migrate.result import Move
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.planning.plan import UpdateGroupPlan
-from flux_upgrade.report.impact_phrases import TEXT, move_line, uses_of
-from flux_upgrade.report.overview_rows import Row, State
-from flux_upgrade.report.steps import Command, Stage, Step
+from flux_upgrade.route.rows import Row, State
+from flux_upgrade.route.step import Command, Stage, Step
 
 MERGE_AND_WAIT = "Review the changed files, commit them, and merge them. Wait until Flux has reconciled them"
 

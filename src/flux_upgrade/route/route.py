@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.findings.finding import by_change, change_task, first_places
+from flux_upgrade.findings.yaml_values import short
 from flux_upgrade.impact.impact import Harm
 from flux_upgrade.model.text import capitalized, first_few
 from flux_upgrade.model.versions import Version
@@ -15,13 +17,11 @@ from flux_upgrade.planning.approvals import split
 from flux_upgrade.planning.plan import UpdateGroupPlan, Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.report.findings import by_change, change_task, first_places
-from flux_upgrade.report.impact_steps import breaking, findings_of, is_ready, of_impact
-from flux_upgrade.report.migration_steps import migrations
-from flux_upgrade.report.overview_rows import Row, State
-from flux_upgrade.report.rollout_steps import UNKNOWN_BRANCH, after_rollout, after_writing
-from flux_upgrade.report.steps import Command, Stage, Step
-from flux_upgrade.report.wording import short
+from flux_upgrade.route.impact_steps import breaking, findings_of, is_ready, of_impact
+from flux_upgrade.route.migration_steps import migrations
+from flux_upgrade.route.rollout_steps import UNKNOWN_BRANCH, after_rollout, after_writing
+from flux_upgrade.route.rows import Row, State
+from flux_upgrade.route.step import Command, Stage, Step
 
 _FEW = 3
 
