@@ -25,7 +25,7 @@ from flux_upgrade.pullrequests.propose import proposals_of
 from flux_upgrade.pullrequests.text import checklist
 from flux_upgrade.pullrequests.text.view import View
 from flux_upgrade.report.overview import overview
-from flux_upgrade.route.route import steps_of
+from flux_upgrade.route.route import route_of
 from flux_upgrade.route.rows import Row
 from flux_upgrade.route.step import Stage, Step
 from healthy.repositories import Staged, staged_all
@@ -33,7 +33,7 @@ from real_parts import require_program
 
 NOW = 1_788_220_800.0  # 2026-09-01, a few weeks after the newest release
 APPROVALS: Mapping[str, Sequence[str]] = {"by policy": (), "approved": ("--approve=v2.9.4",)}
-NO_ACTION = (Stage.READY, Stage.APPROVE, Stage.UNBLOCK)
+NO_ACTION = (Stage.READY, Stage.APPROVE, Stage.UNBLOCK, Stage.WAIT)
 _ACTIONS = {
     "check the release of the cluster": r"flux version|which release the cluster runs",
     "flux migrate, if it never ran": r"if it never ran|Make sure that `flux migrate` has run",
@@ -125,7 +125,7 @@ def decided(inventory: Inventory, plans: Sequence[UpdateGroupPlan]) -> Iterator[
         hold = None if isinstance(row.decision, Upgrade) else row.decision
         proposal = proposed.get((row.group, row.bump_kind)) if hold is None else None
         tasks = checklist.tasks(View(proposal, context)) if proposal is not None else []
-        actions = {*map(_action, tasks), *(_action(step.what) for step in _steps(row, plans))}
+        actions = {*map(_action, tasks), *(_action(step.sentence) for step in _steps(row, plans))}
         merges = proposal is not None and _merges(proposal, context)
         reason = str(hold.reason) if hold is not None else ""
         yield row, Decision(row.current, row.target, str(row.state), reason, merges, tuple(sorted(actions)))
@@ -153,7 +153,7 @@ def _from_branch(upgrade: Upgrade) -> Upgrade:
 
 
 def _steps(row: Row, plans: Sequence[UpdateGroupPlan]) -> Iterator[Step]:
-    return (step for step in steps_of([row], plans) if row.name in step.clusters and step.stage not in NO_ACTION)
+    return (step for step in route_of([row], plans) if row.name in step.clusters and step.stage not in NO_ACTION)
 
 
 def _action(sentence: str) -> str:

@@ -14,7 +14,7 @@ from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import Overview, overview
 from flux_upgrade.report.plans import step
-from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, waiting, without_plans, would_be
+from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, open_pulls, waiting, without_plans, would_be
 from flux_upgrade.route.rows import Remark, Row, State
 from flux_upgrade.route.step import Step
 
@@ -29,7 +29,7 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     ``written`` false: the run only reported what it would do. ``approve_command`` up to the version,
     and the page with the button "Run workflow": empty where there is none.
     """
-    found = overview(done.plans)
+    found = overview(done.plans, pulls=open_pulls(done))
     without = without_plans(done)
     verdict = _verdict(found, done.results, written=written) if found.rows else f"{capitalized(without)}."
     parts = ["## Flux", verdict]
@@ -112,7 +112,7 @@ def _state(row: Row) -> str:
 def _step(number: int, each: Step, concerned: tuple[str, ...]) -> str:
     clusters = f" ({first_few(list(map(code, concerned)), _MOST_PLACES)})" if concerned else ""
     places = "".join(f"\n   - {plain(place)}" for place in capped(each.places, _MOST_PLACES))
-    return f"{number}. {prose(each.what)}{clusters}{places}"
+    return f"{number}. {prose(each.sentence)}{clusters}{places}"
 
 
 def _remark(each: Remark) -> str:

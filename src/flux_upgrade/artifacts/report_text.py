@@ -15,7 +15,7 @@ from flux_upgrade.report.outcomes import change_lines, hold_lines, waiting_lines
 from flux_upgrade.report.overview import Overview
 from flux_upgrade.report.plans import plan_lines, plan_value, step
 from flux_upgrade.report.remarks import remarks_of
-from flux_upgrade.route.route import steps_of
+from flux_upgrade.route.route import route_of
 from flux_upgrade.route.rows import Remark, State, decision_rows
 
 
@@ -39,7 +39,7 @@ def overview_of(planned: ArtifactPlan, state: State | None = None) -> Overview:
         if not (isinstance(row.decision, Upgrade) and (row.decision.bump_kind, row.decision.target) in held)
     ]
     # A tag that was moved leaves nothing to do.
-    steps = tuple(steps_of([row for row in rows if row.state is not State.UPGRADED], ()))
+    steps = tuple(route_of([row for row in rows if row.state is not State.UPGRADED], ()))
     remarks = (*remarks_of(rows), *(Remark(each, ()) for each in planned.remarks))
     return Overview(tuple(rows), steps, remarks, noun="artifact")
 

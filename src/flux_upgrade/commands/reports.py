@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flux_upgrade.planning.unseen import Unseen
     from flux_upgrade.planning.write_tree import WriteResult
     from flux_upgrade.report.overview import Overview
+    from flux_upgrade.route.pulls import Pulls
     from flux_upgrade.route.rows import State
 
 
@@ -35,7 +36,7 @@ def plan_report(
         if options.json:
             return plans_json(plans, inventory.reported_only, (*inventory.void, *([unseen] if unseen else [])))
         return plans_text(plans, inventory.reported_only)
-    return _overview(inventory, plans, options, environment)
+    return _overview(inventory, plans, options, environment, pulls={} if options.pull_request else None)
 
 
 def tree_report(
@@ -74,12 +75,17 @@ def round_report(
     inventory: Inventory, done: Round, calls: int, options: UpgradeOptions, environment: Environment
 ) -> str:
     """Of ``upgrade --pull-request``, and the log of the Action."""
-    from flux_upgrade.report.pull_requests import results_lines, round_text  # late: a tree has no pull requests
+    from flux_upgrade.report.pull_requests import (  # late: a tree has no pull requests
+        open_pulls,
+        results_lines,
+        round_text,
+    )
 
     writes = options.request.writes
     if options.output.details:
         return round_text(done, calls=calls, written=writes)
-    return _overview(inventory, done.plans, options, environment, done=results_lines(done, written=writes))
+    lines = results_lines(done, written=writes)
+    return _overview(inventory, done.plans, options, environment, done=lines, pulls=open_pulls(done))
 
 
 def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
@@ -90,13 +96,15 @@ def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
     *,
     states: Mapping[tuple[str, int], State] | None = None,
     done: Sequence[str] = (),
+    pulls: Pulls | None = None,
 ) -> str:
     if options.output.is_quiet:
         return ""
     from flux_upgrade.report.overview import overview  # late: details and JSON are reports of their own
 
     details = () if states else ("plan",) if states is None else ("upgrade", "--dry-run")
-    return _text(overview(plans, inventory.reported_only, states=states), options, environment, details, done)
+    found = overview(plans, inventory.reported_only, states=states, pulls=pulls)
+    return _text(found, options, environment, details, done)
 
 
 def _text(

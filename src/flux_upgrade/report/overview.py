@@ -14,8 +14,9 @@ from flux_upgrade.model.text import first_few
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.report.plans import drift
+from flux_upgrade.route.pulls import Pulls
 from flux_upgrade.route.rows import Remark, Row, State, is_left, rows_of, with_outcome
-from flux_upgrade.route.step import Stage, Step
+from flux_upgrade.route.step import Actor, Stage, Step
 
 _FEW = 3
 _PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}
@@ -23,12 +24,17 @@ _PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}
 
 class Overview(NamedTuple):
     rows: tuple[Row, ...]
-    steps: tuple[Step, ...] = ()
+    route: tuple[Step, ...] = ()
     remarks: tuple[Remark, ...] = ()  # What behaves differently, or is to be reviewed; nothing has to be done
     left: tuple[str, ...] = ()  # References that stay as they are, a line for each reason
     drift: tuple[str, ...] = ()
     broken_today: tuple[str, ...] = ()
     noun: str = "cluster"  # What a row is about
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Return the steps to show: those that only wait for a date are in the table."""
+        return tuple(step for step in self.route if step.by is not Actor.TIME)
 
     @property
     def counts(self) -> str:
@@ -65,11 +71,12 @@ def overview(
     reported: Sequence[Member] = (),
     *,
     states: Mapping[tuple[str, int], State] | None = None,
+    pulls: Pulls | None = None,
 ) -> Overview:
     """What is shown first.
 
     ``reported``: what is recognized and never changed. ``states``: what came of plans that were carried
-    out, by path and line.
+    out, by path and line. ``pulls``: the open pull requests; None: the run is about files.
     """
     found = [row for group in plans for row in rows_of(group)]
     if states:
@@ -80,10 +87,10 @@ def overview(
     remarks: tuple[Remark, ...] = ()
     if any(each.state is not State.UP_TO_DATE for each in rows):
         from flux_upgrade.report.remarks import remarks_of
-        from flux_upgrade.route.route import steps_of  # late: nearly every run has none
+        from flux_upgrade.route.route import route_of  # late: nearly every run has none
 
         written = {path for (path, _), state in (states or {}).items() if state is State.UPGRADED}
-        steps, remarks = tuple(steps_of(rows, plans, written)), tuple(remarks_of(rows))
+        steps, remarks = tuple(route_of(rows, plans, written, pulls)), tuple(remarks_of(rows))
     clusters = [cluster for group in plans for cluster in group.update_group.clusters]
     disagreeing = [f"{name}: its version references disagree: {'; '.join(places)}" for name, places in drift(clusters)]
     return Overview(

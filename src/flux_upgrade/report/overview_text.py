@@ -12,7 +12,7 @@ from flux_upgrade.planning.approvals import split
 from flux_upgrade.report.overview import Overview
 from flux_upgrade.report.plans import NOTHING_TO_UPGRADE
 from flux_upgrade.route.rows import Remark, Row, State
-from flux_upgrade.route.step import Command, Stage, Step
+from flux_upgrade.route.step import Actor, Stage, Step, Task
 
 PLAIN = Terminal()
 
@@ -46,29 +46,29 @@ class Commands(NamedTuple):
 
     def typed(self, step: Step) -> str:
         """Empty where there is nothing to type."""
-        match step.command:
-            case Command.FLUX_MIGRATE:
+        match step.task:
+            case Task.FLUX_MIGRATE | Task.CHECK_FLUX_MIGRATE:
                 return "flux migrate"
-            case Command.FLUX_VERSION:
+            case Task.CHECK_RELEASE:
                 return "flux version"
-            case Command.MIGRATE if not self.opens_pull_requests:
+            case Task.MIGRATE if step.by is Actor.YOU:
                 sources = (each for each in self.flags if each.startswith("--release-source="))
                 target = (step.place,) if step.place and not self.target else self._tree
                 return self.command("migrate", *sources, f"--to={step.argument}", target=target)
-            case Command.PLAN:
+            case Task.PLAN:
                 return self.command("plan", *(flag for flag in self.flags if not flag.startswith(_OF_ONE_STEP)))
-            case Command.UPGRADE | Command.APPROVE | Command.UPGRADE_TO:
+            case Task.UPGRADE | Task.APPROVE | Task.UPGRADE_TO:
                 return self.command("upgrade", *self._upgrade_flags(step))
         return ""
 
     def _upgrade_flags(self, step: Step) -> Iterator[str]:
         """Yield the flags of this run, with what the step asks for in place of what it replaces."""
-        match step.command:
-            case Command.APPROVE:
+        match step.task:
+            case Task.APPROVE:
                 new = [f"--approve={name}={step.argument}" for name in step.names] or [f"--approve={step.argument}"]
                 replaced = {*new, f"--approve={split(step.argument)[1]}"}
                 kept = [flag for flag in self.flags if flag not in replaced]
-            case Command.UPGRADE_TO:
+            case Task.UPGRADE_TO:
                 new = [f"--to={step.argument}"]
                 kept = [flag for flag in self.flags if not flag.startswith("--to=")]
             case _:
@@ -77,11 +77,6 @@ class Commands(NamedTuple):
         if step.has_migrated and _MIGRATED not in kept:
             yield _MIGRATED
         yield from new
-
-    @property
-    def opens_pull_requests(self) -> bool:
-        """Return whether the run itself proposes what is to be migrated."""
-        return "--pull-request" in self.flags
 
     @property
     def _tree(self) -> tuple[str, ...]:
@@ -170,7 +165,7 @@ def _steps(steps: Iterable[tuple[Step, tuple[str, ...]]], commands: Commands, te
 def _step(number: int, step: Step, concerned: tuple[str, ...], commands: Commands, terminal: Terminal) -> Iterator[str]:
     who = f" ({first_few(concerned, _MOST_CLUSTERS)})" if concerned else ""
     head = f"Step {number:<3}"
-    first, *rest = _wrapped(f"{head}{printable(step.what + who)}", terminal, _STEP)
+    first, *rest = _wrapped(f"{head}{printable(step.sentence + who)}", terminal, _STEP)
     yield from (terminal.paint(head, _BOLD) + first.removeprefix(head), *rest)
     for place in capped(step.places, _MOST_PLACES):
         yield from _wrapped(f"{' ' * _STEP}  {printable(place)}", terminal, _STEP + 4)
@@ -203,16 +198,12 @@ def _last(found: Overview, commands: Commands, terminal: Terminal) -> Iterator[s
 
 def _next(steps: Sequence[Step], commands: Commands, terminal: Terminal) -> Iterator[str]:
     """Yield the line about the first step that is left to the user: its command, or the step itself."""
-    number, step = next(
-        (number, step)
-        for number, step in enumerate(steps, 1)
-        if step.command is not Command.MIGRATE or not commands.opens_pull_requests
-    )
+    number, step = next((number, step) for number, step in enumerate(steps, 1) if step.by is Actor.YOU)
     command = commands.typed(step)
     if command:
         yield f"Next:     {command}"
     else:
-        sentence = printable(f"{step.what[:1].lower()}{step.what[1:]} (step {number})")
+        sentence = printable(f"{step.sentence[:1].lower()}{step.sentence[1:]} (step {number})")
         yield from _wrapped(f"Next:     {sentence if len(sentence) <= _LONG else f'step {number}'}", terminal, 10)
 
 

@@ -12,8 +12,10 @@ from flux_upgrade.planning.plan import Plan, UpdateGroupPlan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.report.plans import NO_FLUX, NOTHING_TO_UPGRADE, plans_text
 from flux_upgrade.report.wording import whole_path
+from flux_upgrade.route.pulls import OpenPull, Pulls
 
 MOST_NAMES = 10
+_OPEN = (Action.UNCHANGED, Action.UPDATED, Action.OPENED)
 
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:
@@ -84,6 +86,15 @@ def _result(result: Result, *, written: bool) -> Iterator[str]:
     if result.error is not None:
         yield f"  {result.error.slug}: {result.error.message}"
     yield from (f"  warning: {warning}" for warning in result.warnings)
+
+
+def open_pulls(done: Round) -> Pulls:
+    """Return the pull requests that are open after a run, as steps name them."""
+    return {
+        (result.update_group.slug, result.bump_kind): OpenPull(result.number, result.url, result.is_draft)
+        for result in done.results
+        if result.number and not result.is_issue and result.action in _OPEN
+    }
 
 
 def would_be(result: Result, *, written: bool) -> str:

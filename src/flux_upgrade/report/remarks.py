@@ -11,7 +11,7 @@ from flux_upgrade.impact.impact import Harm
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.report.wording import edit_phrase
-from flux_upgrade.route.impact_steps import findings_of
+from flux_upgrade.route.row_steps import findings_of
 from flux_upgrade.route.rows import Remark, Row
 
 

@@ -7,79 +7,116 @@ from collections.abc import Iterator
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.findings.finding import Finding, Severity
 from flux_upgrade.findings.kinds import FINDING_KINDS
-from flux_upgrade.findings.phrases import OPERATOR_MIGRATES, TEXT, sentences, stored_lines
+from flux_upgrade.findings.phrases import OPERATOR_MIGRATES, TEXT, Style, sentences, stored_lines
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.versions import Version
+from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.route.rows import Row, State
-from flux_upgrade.route.step import Command, Stage, Step
+from flux_upgrade.route.step import Need, Stage, Step, Task
 
 
-def of_impact(impact: Assessment, row: Row) -> Iterator[Step]:
-    stage = Stage.BEFORE_READY if is_ready(row) else Stage.PREPARE
-    base = impact.base
-    if base is not None and isinstance(base.pin, Unknown) and impact.is_base_uncertain(row.decision.target):
-        task = f"Check with `flux version` that the cluster runs {base.written}"
-        yield Step(stage, task, Command.FLUX_VERSION, places=(f"The checkout does not show it: {base.pin}",))
-    yield from _refused(impact, row, stage)
-    yield from _flux_migrate(impact, row, is_ready=is_ready(row))
-    for found in breaking(row):
-        task = found.task.replace("{target}", row.target)
-        if found.wording or not found.path:
-            yield Step(stage, task, places=(found.worded(TEXT),))
-        else:
-            why = sentences(TEXT, found.what, found.remedy)
-            place = f"{found.path}:{found.line}: {', '.join(found.names)}"
-            yield Step(stage, task, places=tuple(filter(None, (why, place))))
+def before(impact: Assessment, decision: Upgrade | Hold, *, is_ready: bool) -> Iterator[Step]:
+    """Yield what to do in a cluster before its upgrade is merged. ``is_ready``: nothing else is in the way."""
+    target, base = decision.target, impact.base
+    stage = Stage.BEFORE_READY if is_ready else Stage.PREPARE
+    if base is not None and isinstance(base.pin, Unknown) and impact.is_base_uncertain(target):
+        known = f"it is known whether the cluster runs {base.written}"
+        yield Step(
+            stage,
+            Task.CHECK_RELEASE,
+            f"Check with `flux version` that the cluster runs {base.written}",
+            afterwards=known,
+            places=(f"The checkout does not show it: {base.pin}",),
+        )
+    yield from _in_between(impact, decision, stage)
+    yield from _flux_migrate(impact, decision, Stage.BEFORE_READY if is_ready else Stage.FLUX_MIGRATE)
+    if impact.waits_for_operator:
+        sentence = f"Check that the FluxInstance is ready: {OPERATOR_MIGRATES}"
+        yield Step(stage, Task.CHECK_FLUX_INSTANCE, sentence, afterwards=_stored(target))
 
 
-def _refused(impact: Assessment, row: Row, stage: Stage) -> Iterator[Step]:
+def _in_between(impact: Assessment, decision: Upgrade | Hold, stage: Stage) -> Iterator[Step]:
     """Yield what blocks a jump over the steps that lead to a release."""
-    is_held = isinstance(row.decision, Hold) and row.decision.reason is HoldReason.BLOCKED_BY_API_REMOVAL
+    is_held = isinstance(decision, Hold) and decision.reason is HoldReason.BLOCKED_BY_API_REMOVAL
     if impact.stored.after_migrate and not impact.upgrade_path and not is_held:  # A hold says it by itself
         task = "Store these objects in other API versions first"
         if impact.skipped:
             task = f"Upgrade to {' and then to '.join(impact.skipped)} first, and run `flux migrate` there"
-        lines = stored_lines(impact.stored.after_migrate, row.decision.target, TEXT)
-        yield Step(stage, f"{task}: the API server rejects the CRDs of {row.target}", places=tuple(lines))
+        yield Step(
+            stage,
+            Task.UPGRADE_IN_BETWEEN,
+            f"{task}: the API server rejects the CRDs of {decision.target}",
+            afterwards=_stored(decision.target),
+            places=tuple(stored_lines(impact.stored.after_migrate, decision.target, TEXT)),
+            refused=impact.stored.after_migrate,
+        )
 
 
-def breaking(row: Row) -> Iterator[Finding]:
-    """What fails, or may. What is migrated for you is a step of its own, and so are known changes."""
-    for found in findings_of(row):
-        is_own = HoldReason.MIGRATION_PENDING in found.holds or found.change is not None
-        if found.severity <= Severity.RISKS and found.task and not is_own:
-            yield found
-
-
-def _flux_migrate(impact: Assessment, row: Row, *, is_ready: bool) -> Iterator[Step]:
-    stage = Stage.BEFORE_READY if is_ready else Stage.FLUX_MIGRATE
-    if row.decision.approve_with and not is_ready:
+def _flux_migrate(impact: Assessment, decision: Upgrade | Hold, stage: Stage) -> Iterator[Step]:
+    target = decision.target
+    if decision.approve_with and stage is Stage.FLUX_MIGRATE:
         task = f"Run `flux migrate` with the Flux CLI {impact.cli} in every cluster that follows the tag"
-        lines = stored_lines(impact.stored.refused, row.decision.target, TEXT)
+        lines = stored_lines(impact.stored.refused, target, TEXT)
         if impact.stored.unknown is not None:
-            lines.append(f"{row.target} drops API versions that may be stored: {impact.stored.unknown}")
-        yield Step(stage, task, Command.FLUX_MIGRATE, places=tuple(lines))
-    elif impact.stored.refused or impact.has_to_migrate:
-        what = f"Run `flux migrate` with the Flux CLI {impact.cli} in the cluster, before the upgrade is merged"
-        yield Step(stage, what, Command.FLUX_MIGRATE)
+            lines.append(f"{target} drops API versions that may be stored: {impact.stored.unknown}")
+        yield Step(stage, Task.FLUX_MIGRATE, task, afterwards=_stored(target), places=tuple(lines))
+    elif impact.repaired or impact.has_to_migrate:
+        sentence = f"Run `flux migrate` with the Flux CLI {impact.cli} in the cluster, before the upgrade is merged"
+        yield Step(stage, Task.FLUX_MIGRATE, sentence, afterwards=_stored(target), refused=impact.repaired)
     elif impact.stored.unknown and not impact.is_confirmed and impact.drops_versions and not impact.by_operator:
-        what = "Run `flux migrate` in the cluster if it never ran there: Git does not show which API versions it stores"
-        yield Step(stage, what, Command.FLUX_MIGRATE)
-    if impact.waits_for_operator:
-        yield Step(stage, f"Check that the FluxInstance is ready: {OPERATOR_MIGRATES}")
+        sentence = (
+            "Run `flux migrate` in the cluster if it never ran there: Git does not show which API versions it stores"
+        )
+        yield Step(stage, Task.CHECK_FLUX_MIGRATE, sentence, afterwards=_stored(target))
+
+
+def right_after(impact: Assessment, target: Version, *, is_ready: bool) -> Iterator[Step]:
+    """Yield what to do in a cluster as soon as the upgrade runs there."""
     managed = impact.managed
     if managed is not None and managed.is_after and not managed.is_done:
-        what = f"Run `flux migrate` with the Flux CLI {managed.cli} in the cluster, right after the upgrade is merged"
-        yield Step(Stage.AFTER_READY if is_ready else Stage.AFTER, what, Command.FLUX_MIGRATE)
+        yield Step(
+            Stage.AFTER_READY if is_ready else Stage.AFTER,
+            Task.FLUX_MIGRATE,
+            f"Run `flux migrate` with the Flux CLI {managed.cli} in the cluster, right after the upgrade is merged",
+            needs=(Need.MERGE, Need.RECONCILIATION),
+            afterwards=f"Flux applies objects whose managed fields name API versions that {target} drops",
+        )
 
 
-def findings_of(row: Row) -> Iterator[Finding]:
-    impact = row.plan.impact_of(row.decision)
-    if impact is not None and row.state is not State.FAILED:
-        for kind in FINDING_KINDS:
-            yield from kind.find(impact, row.decision.target, TEXT)
+def _stored(target: Version) -> str:
+    return f"no object is stored in an API version that {target} drops"
 
 
-def is_ready(row: Row) -> bool:
-    return row.state in (State.READY, State.UPGRADED)
+def fixes(impact: Assessment, target: Version, style: Style, *, stage: Stage, is_patch: bool = False) -> Iterator[Step]:
+    """Yield what fails or changes with a release, a step for each place. ``is_patch``: it is of the same minor."""
+    for finding in findings(impact, target, style, is_patch=is_patch):
+        if finding.task:
+            task = Task.FIX if finding.severity <= Severity.RISKS else Task.REVIEW
+            sentence = finding.task.replace("{target}", target)
+            yield Step(stage, task, sentence, afterwards=f"{target} does not break it", finding=finding)
+
+
+def findings(impact: Assessment, target: Version, style: Style, *, is_patch: bool = False) -> Iterator[Finding]:
+    for kind in FINDING_KINDS:
+        if not (is_patch and kind.is_for_minors):
+            yield from kind.find(impact, target, style)
+
+
+def breaking(impact: Assessment, target: Version, stage: Stage) -> Iterator[Step]:
+    """Yield what fails, or may, with its places as text.
+
+    What is migrated for the user is a step of its own, and so are known changes of Flux.
+    """
+    for step in fixes(impact, target, TEXT, stage=stage):
+        finding = step.finding
+        if finding is None or step.task is not Task.FIX:
+            continue
+        if HoldReason.MIGRATION_PENDING in finding.holds or finding.change is not None:
+            continue
+        if finding.wording or not finding.path:
+            yield step._replace(places=(finding.worded(TEXT),))
+        else:
+            why = sentences(TEXT, finding.what, finding.remedy)
+            place = f"{finding.path}:{finding.line}: {', '.join(finding.names)}"
+            yield step._replace(places=tuple(filter(None, (why, place))))

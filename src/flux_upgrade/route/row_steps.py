@@ -1,0 +1,161 @@
+"""One row of the overview → the steps of its upgrade, or those that end what it is held for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.findings.finding import Finding
+from flux_upgrade.findings.phrases import TEXT
+from flux_upgrade.findings.yaml_values import short
+from flux_upgrade.model.text import capitalized
+from flux_upgrade.planning.plan import Upgrade
+from flux_upgrade.policy.decision import BumpKind, Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.route.impact_steps import before, breaking, findings, right_after
+from flux_upgrade.route.pulls import Pulls
+from flux_upgrade.route.rollout_steps import after_rollout, after_writing
+from flux_upgrade.route.rows import Row, State
+from flux_upgrade.route.step import Actor, Need, Stage, Step, Task
+
+
+def findings_of(row: Row) -> Iterator[Finding]:
+    impact = row.plan.impact_of(row.decision)
+    if impact is not None and row.state is not State.FAILED:
+        yield from findings(impact, row.decision.target, TEXT)
+
+
+def is_ready(row: Row) -> bool:
+    return row.state in (State.READY, State.UPGRADED)
+
+
+def of_row(row: Row, pulls: Pulls) -> Iterator[Step]:
+    """Yield the steps of one row, in order."""
+    # Why something failed, and what to do about it, is an error of the run.
+    if row.state in (State.UP_TO_DATE, State.FAILED):
+        return
+    steps = sorted(_steps_of(row, pulls), key=lambda step: step.stage)
+    for step in steps:
+        needs = (Need.STEP, *step.needs) if step.stage > steps[0].stage else step.needs
+        yield step._replace(clusters=(row.name,), needs=needs)
+
+
+def _steps_of(row: Row, pulls: Pulls) -> Iterator[Step]:
+    if isinstance(row.decision, Upgrade):
+        yield from _of_upgrade(row, row.decision, pulls)
+    else:
+        yield from _of_hold(row, row.decision)
+
+
+def _of_upgrade(row: Row, upgrade: Upgrade, pulls: Pulls) -> Iterator[Step]:
+    if row.state is State.WAITS:
+        # If a user has to act, the group before has the step.
+        sentence = f"Wait: {'; '.join(upgrade.waits_for)}"
+        yield Step(Stage.WAIT, Task.WAIT, sentence, Actor.TIME, (Need.DATE,), f"{row.target} is ready")
+        return
+    steps = list(_of_impact(row))
+    yield from steps
+    for task in upgrade.change.todo:
+        done = f"{upgrade.change.artifact or row.target} can be used"
+        yield Step(Stage.BEFORE_READY, Task.FINISH, capitalized(task.rstrip(".")), afterwards=done)
+    pull = pulls.get((row.group, upgrade.bump_kind))
+    if row.state is State.UPGRADED:
+        yield from after_writing(row)
+    elif row.state is State.NEEDS_APPROVAL:
+        approval = _approval(row, steps)
+        yield approval._replace(link=pull.url) if pull is not None else approval
+    elif pull is not None and not pull.is_draft:
+        merged = f"the branch that Flux follows has {row.target}"
+        sentence = f"Merge {pull.name}: Flux {row.target}"
+        yield Step(Stage.READY, Task.MERGE, sentence, afterwards=merged, link=pull.url)
+    else:
+        yield _upgrade(row, Stage.READY)
+
+
+def _of_hold(row: Row, hold: Hold) -> Iterator[Step]:
+    impact = row.plan.impact_of(hold)
+    pending = row.plan.impacts.get(hold.bump_kind) if hold.reason is HoldReason.STEP_PENDING else None
+    if impact is not None and _is_stepwise(hold, impact):
+        first = impact.upgrade_path[0]
+        has_first = f"the files have {first}"
+        yield Step(Stage.APPROVE, Task.UPGRADE_TO, f"Upgrade to {first} first", afterwards=has_first, argument=first)
+        return
+    steps = list(_of_impact(row))
+    yield from steps
+    if pending is not None:
+        yield from after_rollout(pending, hold)
+    elif hold.approve_with or row.state is State.NEEDS_APPROVAL:
+        yield _approval(row, steps)
+    elif hold.reason is HoldReason.COOLING_DOWN:
+        # An approval is possible now. If the policy needs none, the upgrade waits only for the date.
+        yield _approval(row, steps) if hold.needs_approval else _wait(row, hold)
+    elif _ends(hold, impact) or _is_broken(row, hold):
+        yield _approval(row, steps) if hold.needs_approval else _upgrade(row, Stage.APPROVE)
+    else:
+        yield from _unblock(row, hold)
+
+
+def _of_impact(row: Row) -> Iterator[Step]:
+    impact = row.plan.impact_of(row.decision)
+    if impact is not None:
+        ready = is_ready(row)
+        yield from before(impact, row.decision, is_ready=ready)
+        yield from right_after(impact, row.decision.target, is_ready=ready)
+        yield from breaking(impact, row.decision.target, Stage.BEFORE_READY if ready else Stage.PREPARE)
+
+
+def _is_broken(row: Row, hold: Hold) -> bool:
+    """Return whether steps of the route end a hold: what it holds for is fixed in them."""
+    impact = row.plan.impact_of(hold)
+    steps = breaking(impact, hold.target, Stage.PREPARE) if impact is not None else ()
+    return any(step.finding is not None and hold.reason in step.finding.holds for step in steps)
+
+
+def _upgrade(row: Row, stage: Stage) -> Step:
+    return Step(stage, Task.UPGRADE, f"Upgrade to {row.target}", afterwards=f"the files have {row.target}")
+
+
+def _wait(row: Row, hold: Hold) -> Step:
+    sentence = f"Wait until {hold.until[:10]}" if hold.until else "Wait for the end of the cool-down"
+    return Step(Stage.WAIT, Task.WAIT, sentence, Actor.TIME, (Need.DATE,), f"{row.target} is ready")
+
+
+def _unblock(row: Row, hold: Hold) -> Iterator[Step]:
+    sentence = capitalized((hold.hint or hold.reason.remedy).rstrip("."))
+    place = row.name if row.plan.pin.is_manifest else row.plan.pin.place(row.plan.path)
+    conflicts = tuple(_conflicts(row))
+    # What is listed below is not named twice.
+    reason = hold.detail.partition(": ")[0] if conflicts else hold.detail
+    ended = f"{row.target or row.name} is no longer held"
+    yield Step(Stage.UNBLOCK, Task.UNBLOCK, sentence, afterwards=ended, places=(place,), reason=reason)
+    yield Step(Stage.UNBLOCK, Task.UNBLOCK, sentence, afterwards=ended, places=conflicts)
+
+
+def _conflicts(row: Row) -> Iterator[str]:
+    """What the release changes, and the file has otherwise: the values before, yours, and the new ones."""
+    tried = row.plan.tried.get(row.decision.bump_kind)
+    for conflict in tried.carried.conflicts if tried is not None else ():
+        base, mine, new = short(conflict.base, conflict.mine, conflict.target)
+        yield f"{conflict.object} {conflict.where}: was {base}, yours is {mine}, {row.target} has {new}"
+
+
+def _ends(hold: Hold, impact: Assessment | None) -> bool:
+    """Whether the migration of manifests, which is a step of its own, ends a hold."""
+    return hold.reason is HoldReason.MIGRATION_PENDING and impact is not None and bool(impact.moves)
+
+
+def _approval(row: Row, steps: Iterable[Step]) -> Step:
+    """Return the step that approves an upgrade. ``steps``: what has been done by then."""
+    approval = BumpKind(row.bump_kind).approval(row.decision.target)
+    argument = row.decision.approve_with or approval
+    migrates = (Task.FLUX_MIGRATE, Task.CHECK_FLUX_MIGRATE)
+    has_migrated = not row.decision.approve_with and any(
+        step.task in migrates and step.stage < Stage.APPROVE for step in steps
+    )
+    step = Step(Stage.APPROVE, Task.APPROVE, f"Approve Flux {approval}", afterwards=f"Flux {approval} is approved")
+    return step._replace(argument=argument, has_migrated=has_migrated)
+
+
+def _is_stepwise(hold: Hold, impact: Assessment) -> bool:
+    """Return whether a release was asked for that several steps lead to."""
+    return hold.reason is HoldReason.BLOCKED_BY_API_REMOVAL and impact.upgrade_path[:1] not in ((), (hold.target,))
