@@ -112,7 +112,19 @@ def _state(row: Row) -> str:
 def _step(number: int, each: Step, concerned: tuple[str, ...]) -> str:
     clusters = f" ({first_few(list(map(code, concerned)), _MOST_PLACES)})" if concerned else ""
     places = "".join(f"\n   - {plain(place)}" for place in capped(each.places, _MOST_PLACES))
-    return f"{number}. {prose(each.sentence)}{clusters}{places}"
+    return f"{number}. {_sentence(each)}{clusters}{places}"
+
+
+def _sentence(step: Step) -> str:
+    """Return the sentence of a step, with a link to the pull request that it is about."""
+    number = f"#{step.link.rpartition('/')[2]}"
+    if not step.link:
+        return prose(step.sentence)
+    before, link, after = step.sentence.partition(number)
+    linked = f"[{number}]({step.link})"
+    if not link:
+        return f"{prose(before)} ({linked})"
+    return f"{prose(before.rstrip())} {linked}{prose(after)}"
 
 
 def _remark(each: Remark) -> str:

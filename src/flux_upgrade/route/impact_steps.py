@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from flux_upgrade.assessment.assessment import Assessment
-from flux_upgrade.findings.finding import Finding, Severity
+from flux_upgrade.findings.finding import Severity
 from flux_upgrade.findings.kinds import FINDING_KINDS
 from flux_upgrade.findings.phrases import OPERATOR_MIGRATES, TEXT, Style, sentences, stored_lines
+from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import Upgrade
@@ -55,7 +56,8 @@ def _in_between(impact: Assessment, decision: Upgrade | Hold, stage: Stage) -> I
 
 def _flux_migrate(impact: Assessment, decision: Upgrade | Hold, stage: Stage) -> Iterator[Step]:
     target = decision.target
-    if decision.approve_with and stage is Stage.FLUX_MIGRATE:
+    is_tag = bool(decision.approve_with) and stage is Stage.FLUX_MIGRATE
+    if is_tag:
         task = f"Run `flux migrate` with the Flux CLI {impact.cli} in every cluster that follows the tag"
         lines = stored_lines(impact.stored.refused, target, TEXT)
         if impact.stored.unknown is not None:
@@ -64,7 +66,8 @@ def _flux_migrate(impact: Assessment, decision: Upgrade | Hold, stage: Stage) ->
     elif impact.repaired or impact.has_to_migrate:
         sentence = f"Run `flux migrate` with the Flux CLI {impact.cli} in the cluster, before the upgrade is merged"
         yield Step(stage, Task.FLUX_MIGRATE, sentence, afterwards=_stored(target), refused=impact.repaired)
-    elif impact.stored.unknown and not impact.is_confirmed and impact.drops_versions and not impact.by_operator:
+    is_covered = impact.is_confirmed or impact.has_to_migrate or impact.by_operator or is_tag
+    if impact.stored.unknown and not is_covered and impact.drops_versions:
         sentence = (
             "Run `flux migrate` in the cluster if it never ran there: Git does not show which API versions it stores"
         )
@@ -88,19 +91,37 @@ def _stored(target: Version) -> str:
     return f"no object is stored in an API version that {target} drops"
 
 
-def fixes(impact: Assessment, target: Version, style: Style, *, stage: Stage, is_patch: bool = False) -> Iterator[Step]:
-    """Yield what fails or changes with a release, a step for each place. ``is_patch``: it is of the same minor."""
-    for finding in findings(impact, target, style, is_patch=is_patch):
-        if finding.task:
-            task = Task.FIX if finding.severity <= Severity.RISKS else Task.REVIEW
-            sentence = finding.task.replace("{target}", target)
-            yield Step(stage, task, sentence, afterwards=f"{target} does not break it", finding=finding)
+def before_next(impact: Assessment, target: Version) -> Iterator[Step]:
+    """Yield what to do in a cluster once it runs the first of several releases, so that the next can follow."""
+    if not impact.upgrade_path:
+        return
+    stored = f"no object is stored in an API version that the releases after {target} drop"
+    step = Step(Stage.THEN, Task.FLUX_MIGRATE, "", needs=(Need.RECONCILIATION,), afterwards=stored)
+    if impact.by_operator:
+        sentence = f"Wait until the FluxInstance is ready at {target}: {OPERATOR_MIGRATES}"
+        yield step._replace(task=Task.CHECK_FLUX_INSTANCE, sentence=sentence)
+    else:
+        sentence = f"Run `flux migrate` with the Flux CLI {cli_for(target)} in the cluster, once {target} runs there"
+        yield step._replace(sentence=sentence)
 
 
-def findings(impact: Assessment, target: Version, style: Style, *, is_patch: bool = False) -> Iterator[Finding]:
+Assessed = tuple[Assessment, Version]
+"""What is known of an upgrade, and its target."""
+
+
+def fixes(assessed: Iterable[Assessed], style: Style, stage: Stage, *, is_patch: bool = False) -> Iterator[Step]:
+    """Yield what fails or changes with upgrades, a step for each place. ``is_patch``: they are of the same minor."""
+    every = list(assessed)
     for kind in FINDING_KINDS:
-        if not (is_patch and kind.is_for_minors):
-            yield from kind.find(impact, target, style)
+        if is_patch and kind.is_for_minors:
+            continue
+        for impact, target in every:
+            for finding in kind.find(impact, target, style):
+                if finding.task:
+                    task = Task.FIX if finding.severity <= Severity.RISKS else Task.REVIEW
+                    sentence = finding.task.replace("{target}", target)
+                    done = f"{target} does not break this"
+                    yield Step(stage, task, sentence, afterwards=done, finding=finding)
 
 
 def breaking(impact: Assessment, target: Version, stage: Stage) -> Iterator[Step]:
@@ -108,7 +129,7 @@ def breaking(impact: Assessment, target: Version, stage: Stage) -> Iterator[Step
 
     What is migrated for the user is a step of its own, and so are known changes of Flux.
     """
-    for step in fixes(impact, target, TEXT, stage=stage):
+    for step in fixes([(impact, target)], TEXT, stage):
         finding = step.finding
         if finding is None or step.task is not Task.FIX:
             continue

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.findings.finding import Finding
+from flux_upgrade.findings.kinds import FINDING_KINDS
 from flux_upgrade.findings.phrases import TEXT
 from flux_upgrade.findings.yaml_values import short
 from flux_upgrade.model.text import capitalized
 from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
-from flux_upgrade.route.impact_steps import before, breaking, findings, right_after
+from flux_upgrade.route.impact_steps import before, breaking, right_after
 from flux_upgrade.route.pulls import Pulls
 from flux_upgrade.route.rollout_steps import after_rollout, after_writing
 from flux_upgrade.route.rows import Row, State
@@ -22,7 +23,8 @@ from flux_upgrade.route.step import Actor, Need, Stage, Step, Task
 def findings_of(row: Row) -> Iterator[Finding]:
     impact = row.plan.impact_of(row.decision)
     if impact is not None and row.state is not State.FAILED:
-        yield from findings(impact, row.decision.target, TEXT)
+        for kind in FINDING_KINDS:
+            yield from kind.find(impact, row.decision.target, TEXT)
 
 
 def is_ready(row: Row) -> bool:
@@ -66,7 +68,7 @@ def _of_upgrade(row: Row, upgrade: Upgrade, pulls: Pulls) -> Iterator[Step]:
         yield approval._replace(link=pull.url) if pull is not None else approval
     elif pull is not None and not pull.is_draft:
         merged = f"the branch that Flux follows has {row.target}"
-        sentence = f"Merge {pull.name}: Flux {row.target}"
+        sentence = f"Merge {pull.name} to upgrade to {row.target}"
         yield Step(Stage.READY, Task.MERGE, sentence, afterwards=merged, link=pull.url)
     else:
         yield _upgrade(row, Stage.READY)
@@ -99,7 +101,9 @@ def _of_impact(row: Row) -> Iterator[Step]:
     impact = row.plan.impact_of(row.decision)
     if impact is not None:
         ready = is_ready(row)
-        yield from before(impact, row.decision, is_ready=ready)
+        steps = list(before(impact, row.decision, is_ready=ready))
+        runs = any(step.task is Task.FLUX_MIGRATE for step in steps)  # In any case, so that there is nothing to check
+        yield from (step for step in steps if not (runs and step.task is Task.CHECK_FLUX_MIGRATE))
         yield from right_after(impact, row.decision.target, is_ready=ready)
         yield from breaking(impact, row.decision.target, Stage.BEFORE_READY if ready else Stage.PREPARE)
 

@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.findings.finding import Finding, KnownChange, Severity, by_change, change_task
-from flux_upgrade.findings.kinds import FINDING_KINDS
 from flux_upgrade.findings.phrases import MARKDOWN, sentences
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, defused, plain
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.pullrequests.text.view import View
+from flux_upgrade.route.impact_steps import fixes
+from flux_upgrade.route.step import Stage
 
 _FEW = 3
 
 
 def dangers(view: View) -> list[tuple[Severity, str]]:
     """Markdown, one thing each, the most severe first."""
-    found: list[tuple[Severity, str]] = []
-    for kind in FINDING_KINDS:
-        if view.crosses_minor or not kind.is_for_minors:
-            findings = [
-                each for known in view.analyzed for each in kind.find(known.impact, known.upgrade.target, MARKDOWN)
-            ]
-            found += _tasks(view, findings)
-    return sorted(found, key=lambda each: each[0])
+    assessed = [(known.impact, known.upgrade.target) for known in view.analyzed]
+    steps = fixes(assessed, MARKDOWN, Stage.BEFORE_READY, is_patch=not view.crosses_minor)
+    findings = [step.finding for step in steps if step.finding is not None]
+    return sorted(_tasks(view, findings), key=lambda each: each[0])
 
 
 def unaccepted(view: View) -> int:
@@ -40,7 +37,7 @@ def acceptance(view: View) -> Iterator[str]:
             f"accept this in {view.places([plan])}: {'; '.join(map(plain, map(str, impact.patch_breaks)))}",
             is_ticked=upgrade.is_accepted,
         )
-        for plan, upgrade, impact in view.analyzed
+        for plan, upgrade, impact, _ in view.analyzed
         if impact.patch_breaks and not any(each.fails for each in impact.patch_breaks)
     ]
     if boxes and view.has_boxes:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from flux_upgrade.findings.phrases import MARKDOWN, OPERATOR_MIGRATES, managed_line, place, stored_lines, unserved, who
+from flux_upgrade.findings.phrases import MARKDOWN, OPERATOR_MIGRATES, managed_line, place, stored_lines, who
 from flux_upgrade.impact.impact import Refused
 from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.model import markers
 from flux_upgrade.model.markdown import bullets, code, plain
 from flux_upgrade.model.text import enumeration
-from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.pullrequests.text.view import AnalyzedUpgrade, View, in_order
+from flux_upgrade.route.step import Stage, Task
 
 AFTER = "**After merging:**"
 _OPERATOR = f"{OPERATOR_MIGRATES}. With an older one, run `flux migrate` there."
@@ -25,7 +25,7 @@ def right_after_merging(view: View) -> list[str]:
     """What is to be done then, because manifests are moved."""
     if view.is_migration:
         return list(_after_moving(view))
-    found = [each for each in view.analyzed if each.impact.has_to_migrate_after]
+    found = [each for each in view.analyzed if each.takes(Task.FLUX_MIGRATE, Stage.AFTER_READY)]
     if not found:
         return []
     targets = " or ".join(in_order(each.upgrade.target for each in found))
@@ -53,12 +53,11 @@ def _after_moving(view: View) -> Iterator[str]:
 
 def after_merging(view: View) -> Iterator[str]:
     """What is to be done then, so that the next step can be proposed; with the box that says so."""
-    stepwise = [each for each in view.analyzed if each.impact.upgrade_path]
-    by_operator = [each for each in stepwise if each.impact.by_operator]
+    by_operator = [each for each in view.analyzed if each.takes(Task.CHECK_FLUX_INSTANCE, Stage.THEN)]
     if by_operator:
         where, tags = _clusters(view, by_operator), in_order(each.upgrade.target for each in by_operator)
         yield f"{AFTER} wait until the FluxInstance of {where} is ready at {' or '.join(tags)}: {_OPERATOR}"
-    found = [each for each in stepwise if not each.impact.by_operator]
+    found = [each for each in view.analyzed if each.takes(Task.FLUX_MIGRATE, Stage.THEN)]
     if found and not right_after_merging(view):
         releases = " or ".join(view.proposal.migrates_at)
         task = f"{AFTER} once {releases} runs in {_clusters(view, found)}, run `flux migrate` there "
@@ -84,7 +83,7 @@ def _box(view: View) -> str:
 
 
 def _has_box(analyzed: AnalyzedUpgrade) -> bool:
-    return _is_before(analyzed) or (bool(analyzed.impact.upgrade_path) and not analyzed.impact.by_operator)
+    return _is_before(analyzed) or analyzed.takes(Task.FLUX_MIGRATE, Stage.THEN)
 
 
 def _is_stated(analyzed: AnalyzedUpgrade) -> bool:
@@ -106,7 +105,7 @@ def _clusters(view: View, found: Sequence[AnalyzedUpgrade]) -> str:
 def steps(view: View) -> Iterator[str]:
     """What is to be done before merging: Markdown, one thing each."""
     yield from _migrate(view)
-    waiting = [each for each in view.analyzed if each.impact.waits_for_operator]
+    waiting = [each for each in view.analyzed if each.takes(Task.CHECK_FLUX_INSTANCE, Stage.BEFORE_READY)]
     if waiting:
         versions = " or ".join(in_order(each.plan.pin.version for each in waiting))
         yield f"Check that the FluxInstance of {_clusters(view, waiting)} is ready at {versions}: {_OPERATOR}"
@@ -120,7 +119,7 @@ def _migrate(view: View) -> Iterator[str]:
     if not found:
         return
     used = [each for each in found if each.impact.has_to_migrate]
-    helped = {each.plan.path: refused for each in found if (refused := each.impact.repaired)}
+    helped = {each.plan.path: refused for each in found if (refused := each.refused(Task.FLUX_MIGRATE))}
     if helped:
         task = (
             f"Run `flux migrate` in {_clusters(view, found)}, with "
@@ -139,8 +138,8 @@ def _migrate(view: View) -> Iterator[str]:
 
 
 def _is_before(each: AnalyzedUpgrade) -> bool:
-    """Whether `flux migrate` has to run before merging, for whatever reason."""
-    return bool(each.impact.repaired) or each.impact.has_to_migrate
+    """Return whether `flux migrate` has to run before merging, for whatever reason."""
+    return each.takes(Task.FLUX_MIGRATE, Stage.BEFORE_READY)
 
 
 def _cli_of(found: Sequence[AnalyzedUpgrade]) -> str:
@@ -170,11 +169,7 @@ def _who_stored(view: View, refused: dict[str, tuple[Refused, ...]], among: int 
 
 
 def _not_enough(view: View) -> Iterator[str]:
-    found = {
-        each.plan.path: each.impact.stored.after_migrate
-        for each in view.analyzed
-        if each.impact.stored.after_migrate and not each.impact.upgrade_path
-    }
+    found = {each.plan.path: refused for each in view.analyzed if (refused := each.refused(Task.UPGRADE_IN_BETWEEN))}
     if found:
         yield (
             "Upgrade to a release in between first, and run `flux migrate` there. At the current release, it is not "
@@ -187,10 +182,9 @@ def _past(view: View) -> Iterator[str]:
     """Nobody knows which releases ran, and some version goes."""
     by_reason: dict[str, list[AnalyzedUpgrade]] = {}
     for each in view.analyzed:
-        stored, crds = each.impact.stored, each.impact.crds
-        is_covered = stored.resolved or each.impact.has_to_migrate or each.impact.by_operator
-        if stored.unknown and not is_covered and (isinstance(crds, Unknown) or unserved(crds)):
-            by_reason.setdefault(stored.unknown.reason, []).append(each)
+        unknown = each.impact.stored.unknown
+        if unknown is not None and each.takes(Task.CHECK_FLUX_MIGRATE, Stage.BEFORE_READY):
+            by_reason.setdefault(unknown.reason, []).append(each)
     for why, found in by_reason.items():
         targets = ", ".join(sorted({each.upgrade.target for each in found}))
         yield (

@@ -10,6 +10,7 @@ from functools import cached_property
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.clusters.clusters import TOOLS
 from flux_upgrade.clusters.groups import ROOT
+from flux_upgrade.impact.impact import Refused
 from flux_upgrade.impact.migrate.result import Migrated
 from flux_upgrade.manifests.proof import Proof
 from flux_upgrade.model.markdown import bullets, code, table
@@ -20,6 +21,8 @@ from flux_upgrade.pins.pin import ManifestChange, Role
 from flux_upgrade.planning.plan import Plan, Upgrade
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import BumpKind
+from flux_upgrade.route.impact_steps import before, before_next, right_after
+from flux_upgrade.route.step import Stage, Step, Task
 
 _NAMED = 3
 _FILE = "gotk-components"
@@ -37,6 +40,14 @@ class AnalyzedUpgrade(NamedTuple):
     plan: Plan
     upgrade: Upgrade
     impact: Assessment
+    steps: tuple[Step, ...]  # In the cluster: before the merge, right after it, and before the next release
+
+    def takes(self, task: Task, stage: Stage) -> bool:
+        return any((step.task, step.stage) == (task, stage) for step in self.steps)
+
+    def refused(self, task: Task) -> tuple[Refused, ...]:
+        """Return the stored versions that make a step necessary."""
+        return tuple(version for step in self.steps if step.task is task for version in step.refused)
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ class View:
     def analyzed(self) -> tuple[AnalyzedUpgrade, ...]:
         """Those that were looked at, whatever they are about."""
         return tuple(
-            AnalyzedUpgrade(plan, upgrade, upgrade.impact)
+            AnalyzedUpgrade(plan, upgrade, upgrade.impact, tuple(_steps(upgrade, upgrade.impact)))
             for plan, upgrade in self.upgrades
             if upgrade.impact is not None
         )
@@ -203,6 +214,12 @@ class View:
     def limited(self, lines: Sequence[str]) -> list[str]:
         """At most ``most`` of them, and how many more there are."""
         return capped(lines, self.most)
+
+
+def _steps(upgrade: Upgrade, impact: Assessment) -> Iterator[Step]:
+    yield from before(impact, upgrade, is_ready=True)
+    yield from right_after(impact, upgrade.target, is_ready=True)
+    yield from before_next(impact, upgrade.target)
 
 
 def labels(paths: Iterable[str]) -> dict[str, str]:
