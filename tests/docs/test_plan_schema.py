@@ -25,6 +25,7 @@ from flux_upgrade.pins.registry import PIN_KINDS
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.policy.decision import BumpKind, ChangeKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
+from flux_upgrade.report.overview_text import Commands
 from flux_upgrade.report.plans import plan_value
 from memory import MemoryTree, regenerator, rendered
 from promotion.promoting import VERIFYING, registry, run
@@ -102,7 +103,7 @@ def test_every_hold_is_valid(reason: HoldReason) -> None:
         Hold(reason),
     )
     value = plan_value(Plan(found, found.path, holds), "clusters/a")
-    report = {"drift": [], "installations": [value], "migrations": [], "reported": []}
+    report = {"drift": [], "installations": [value], "migrations": [], "reported": [], "steps": []}
     assert list(VALIDATOR.iter_errors(report)) == []
 
 
@@ -111,7 +112,7 @@ def test_the_plan_of_an_artifact_is_valid(approve: tuple[str, ...]) -> None:
     using = registry("v2.8.7")
     # Once before anything was pushed, once after all of it was.
     for is_new in (True, False):
-        report = json.loads(artifact_plan_json(run(using, approve=approve, clusters=VERIFYING).plan))
+        report = json.loads(artifact_plan_json(run(using, approve=approve, clusters=VERIFYING).plan, Commands().typed))
         assert list(VALIDATOR.iter_errors(report)) == []
         assert {each["new"] for each in report["artifact"]["pushed"]} == {is_new}
 
@@ -133,7 +134,7 @@ def test_only_an_artifact_is_reported_as_one(written_source: Path, tmp_path: Pat
     ],
 )
 def test_a_mutated_plan_of_an_artifact_is_refused(mutate: Callable[[Any], Any]) -> None:
-    report = json.loads(artifact_plan_json(run(registry("v2.8.7")).plan))
+    report = json.loads(artifact_plan_json(run(registry("v2.8.7")).plan, Commands().typed))
     assert VALIDATOR.is_valid(report)
     mutate(report["artifact"])
     assert not VALIDATOR.is_valid(report)

@@ -35,6 +35,7 @@ OURS = (
     "decision",
     "pull-request",
     "failure",
+    "step",
     "warning",
     "dashboard",
     "artifact",

@@ -8,10 +8,12 @@ from flux_upgrade.action.action_yml import Outcome
 from flux_upgrade.action.job_summary import approvals, decision_cell
 from flux_upgrade.action.report import NO_FACTS, RunFacts, failure_values, run_values, versions_of
 from flux_upgrade.artifacts.promote import ArtifactOutcome, Pushed, Rollback
-from flux_upgrade.artifacts.report_text import artifact_failures, artifact_value
+from flux_upgrade.artifacts.report_text import artifact_failures, artifact_value, overview_of
 from flux_upgrade.model.markdown import code, plain, table
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.plans import plan_value
+from flux_upgrade.report.route_json import route_value
+from flux_upgrade.route.rows import State
 
 
 def artifact_run_value(outcome: ArtifactOutcome, *, written: bool, run: RunFacts = NO_FACTS) -> dict[str, Any]:
@@ -31,8 +33,16 @@ def artifact_run_value(outcome: ArtifactOutcome, *, written: bool, run: RunFacts
         "migrations": [],
         "pull-requests": [],
         "failures": failure_values(artifact_failures(outcome)),
+        "steps": route_value(overview_of(outcome.plan, _state(outcome, written=written)).route),
         "artifact": artifact_value(outcome),
     }
+
+
+def _state(outcome: ArtifactOutcome, *, written: bool) -> State | None:
+    """Return what came of the promotion; None: nothing was written."""
+    if not written:
+        return None
+    return State.UPGRADED if outcome.failure is None else State.FAILED
 
 
 def artifact_run_outcome(outcome: ArtifactOutcome, *, written: bool) -> Outcome:

@@ -15,8 +15,10 @@ from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Action, Result, Round
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report import report_schema
+from flux_upgrade.report.overview import overview
 from flux_upgrade.report.plans import drift_value, migration_values, plan_values, void_values
-from flux_upgrade.report.pull_requests import all_plans, round_failures
+from flux_upgrade.report.pull_requests import all_plans, open_pulls, round_failures
+from flux_upgrade.report.route_json import route_value
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)  # A directory of releases may say anything
 
@@ -54,6 +56,7 @@ def run_value(done: Round, *, calls: int, written: bool, run: RunFacts = NO_FACT
         ],
         "pull-requests": [_result(done, each) for each in done.results if each.action is not Action.NONE],
         "failures": failure_values(round_failures(done)),
+        "steps": route_value(overview(done.plans, pulls=open_pulls(done)).route),
         **void_values(done.void),
         **({"dashboard": {"action": str(board.action), "url": board.url or None}} if board is not None else {}),
     }

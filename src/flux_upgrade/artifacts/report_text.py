@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from flux_upgrade.artifacts.promote import ArtifactOutcome, Rollback
@@ -15,8 +15,10 @@ from flux_upgrade.report.outcomes import change_lines, hold_lines, waiting_lines
 from flux_upgrade.report.overview import Overview
 from flux_upgrade.report.plans import plan_lines, plan_value, step
 from flux_upgrade.report.remarks import remarks_of
+from flux_upgrade.report.route_json import route_value
 from flux_upgrade.route.route import route_of
 from flux_upgrade.route.rows import Remark, State, decision_rows
+from flux_upgrade.route.step import Step
 
 
 def artifact_text(outcome: ArtifactOutcome, *, written: bool) -> str:
@@ -113,14 +115,18 @@ def _plan(planned: ArtifactPlan) -> Iterator[str]:
     yield from (f"  note: {remark}" for remark in planned.remarks)
 
 
-def artifact_plan_json(planned: ArtifactPlan) -> str:
-    """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
+def artifact_plan_json(planned: ArtifactPlan, command_of: Callable[[Step], str]) -> str:
+    """Return the output of ``plan --json``: see docs/reference/plan.schema.json.
+
+    ``command_of``: the command line of a step.
+    """
     pushed = [_pushed(each, each.stored, is_new=not each.is_there) for each in planned.successors]
     report = {
         "drift": [],
         "installations": [plan_value(planned.plan, str(planned.pulled.address))],
         "migrations": [],
         "reported": [],
+        "steps": route_value(overview_of(planned).route, command_of),
         "artifact": {**_shared(planned), "pushed": pushed},
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"

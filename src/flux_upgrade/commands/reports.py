@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flux_upgrade.planning.unseen import Unseen
     from flux_upgrade.planning.write_tree import WriteResult
     from flux_upgrade.report.overview import Overview
+    from flux_upgrade.report.overview_text import Commands
     from flux_upgrade.route.pulls import Pulls
     from flux_upgrade.route.rows import State
 
@@ -34,7 +35,13 @@ def plan_report(
         from flux_upgrade.report.plans import plans_json, plans_text  # late: the overview needs neither
 
         if options.json:
-            return plans_json(plans, inventory.reported_only, (*inventory.void, *([unseen] if unseen else [])))
+            from flux_upgrade.report.overview import overview
+            from flux_upgrade.report.route_json import route_value
+
+            found = overview(plans, inventory.reported_only, pulls={} if options.pull_request else None)
+            steps = route_value(found.route, _commands(options, environment).typed)
+            void = (*inventory.void, *([unseen] if unseen else []))
+            return plans_json(plans, inventory.reported_only, void, steps)
         return plans_text(plans, inventory.reported_only)
     return _overview(inventory, plans, options, environment, pulls={} if options.pull_request else None)
 
@@ -114,18 +121,23 @@ def _text(
     details: tuple[str, ...],
     done: Sequence[str] = (),
 ) -> str:
-    from flux_upgrade.report.overview_text import Commands, overview_text  # late, as above
+    from flux_upgrade.report.overview_text import overview_text  # late, as above
+
+    return overview_text(found, _commands(options, environment, details), environment.terminal, done)
+
+
+def _commands(options: UpgradeOptions, environment: Environment, details: tuple[str, ...] = ()) -> Commands:
+    from flux_upgrade.report.overview_text import Commands  # late, as above
 
     flags = (*_access_flags(environment), *_flags_again(options))
-    commands = Commands(_target(options), flags, details)
-    return overview_text(found, commands, environment.terminal, done)
+    return Commands(_target(options), flags, details)
 
 
 def artifact_plan_report(plan: ArtifactPlan, options: UpgradeOptions, environment: Environment) -> str:
     from flux_upgrade.artifacts import report_text  # late: most runs are about no artifact
 
     if options.json:
-        return report_text.artifact_plan_json(plan)
+        return report_text.artifact_plan_json(plan, _commands(options, environment).typed)
     if options.output.details:
         return report_text.artifact_plan_text(plan)
     if options.output.is_quiet:

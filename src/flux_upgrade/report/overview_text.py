@@ -11,6 +11,7 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.planning.approvals import split
 from flux_upgrade.report.overview import Overview
 from flux_upgrade.report.plans import NOTHING_TO_UPGRADE
+from flux_upgrade.report.route_json import command_in_the_cluster
 from flux_upgrade.route.rows import Remark, Row, State
 from flux_upgrade.route.step import Actor, Stage, Step, Task
 
@@ -47,10 +48,6 @@ class Commands(NamedTuple):
     def typed(self, step: Step) -> str:
         """Empty where there is nothing to type."""
         match step.task:
-            case Task.FLUX_MIGRATE | Task.CHECK_FLUX_MIGRATE:
-                return "flux migrate"
-            case Task.CHECK_RELEASE:
-                return "flux version"
             case Task.MIGRATE if step.by is Actor.YOU:
                 sources = (each for each in self.flags if each.startswith("--release-source="))
                 target = (step.place,) if step.place and not self.target else self._tree
@@ -59,7 +56,7 @@ class Commands(NamedTuple):
                 return self.command("plan", *(flag for flag in self.flags if not flag.startswith(_OF_ONE_STEP)))
             case Task.UPGRADE | Task.APPROVE | Task.UPGRADE_TO:
                 return self.command("upgrade", *self._upgrade_flags(step))
-        return ""
+        return command_in_the_cluster(step)
 
     def _upgrade_flags(self, step: Step) -> Iterator[str]:
         """Yield the flags of this run, with what the step asks for in place of what it replaces."""

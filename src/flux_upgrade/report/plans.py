@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from flux_upgrade.clusters.clusters import Cluster, Member
@@ -143,8 +143,13 @@ class Warned(Protocol):
     def remedy(self) -> str: ...
 
 
-def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = (), void: Sequence[Warned] = ()) -> str:
-    """What ``plan --json`` prints: see docs/reference/plan.schema.json."""
+def plans_json(
+    plans: Sequence[UpdateGroupPlan],
+    reported: Sequence[Member] = (),
+    void: Sequence[Warned] = (),
+    steps: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Return the output of ``plan --json``: see docs/reference/plan.schema.json. ``steps``: of ``route_value``."""
     report = {
         "drift": drift_value(cluster for group in plans for cluster in group.update_group.clusters),
         "installations": [each for group in plans for each in plan_values(group)],
@@ -158,6 +163,7 @@ def plans_json(plans: Sequence[UpdateGroupPlan], reported: Sequence[Member] = ()
             }
             for member in reported
         ],
+        "steps": list(steps),
         **void_values(void),
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
