@@ -79,8 +79,8 @@ def _failures(options: ApiUsesOptions, report: ApiUsesReport) -> Iterator[tuple[
     if report.assessed.outside:
         message = f"the clusters read files outside of {options.path}, and those were not looked at"
         yield NotLookedAt, message, "run it at the root of the repository, or in a Git checkout"
-    if report.breaking:
-        uses = counted(len(report.breaking), "use")
+    if report.failing:
+        uses = counted(len(report.failing), "use")
         message = f"{uses} of API versions that {report.assessed.target} does not serve"
         yield ApiRemoved, message, remedy(report)
     if report.is_empty:

@@ -10,7 +10,7 @@ from flux_upgrade.commands.api_uses import finish, read_api_uses
 from flux_upgrade.commands.output import Console
 from flux_upgrade.commands.wiring import build_worktree
 from flux_upgrade.config.environment import Environment
-from flux_upgrade.impact.migrate.result import Migrated
+from flux_upgrade.impact.migrate.result import Left, Migrated
 from flux_upgrade.model.errors import FluxUpgradeError, known
 from flux_upgrade.report.api_uses import ApiUsesReport, migrate_text
 from flux_upgrade.report.file_changes import diff, diff_hunks
@@ -34,7 +34,8 @@ def _next_steps(options: ApiUsesOptions, found: ApiUsesReport, environment: Envi
     from flux_upgrade.route.migration_steps import after_migration  # late: only what was migrated has steps
 
     moves = [each for each in found.uses.moves if each.use.path in found.moved]
-    steps = tuple(after_migration(found.assessed.target, moves, len(found.breaking)))
+    lefts = [use for use in found.breaking if isinstance(use, Left)]
+    steps = tuple(after_migration(found.assessed.target, moves, lefts, found.assessed.running))
     source, root = options.release_source, found.repository
     flags = (f"--release-source={source}",) if source != DEFAULT_SOURCE else ()
     commands = Commands(() if root == "." else (root,), flags)

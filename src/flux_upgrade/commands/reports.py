@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.cli.options import UpgradeOptions
 from flux_upgrade.config.environment import Environment
@@ -130,7 +131,8 @@ def _commands(options: UpgradeOptions, environment: Environment, details: tuple[
     from flux_upgrade.report.overview_text import Commands  # late, as above
 
     flags = (*_access_flags(environment), *_flags_again(options))
-    return Commands(_target(options), flags, details)
+    prefix = find(options.path).prefix if options.artifact is None else ""
+    return Commands(_target(options), flags, details, prefix)
 
 
 def artifact_plan_report(plan: ArtifactPlan, options: UpgradeOptions, environment: Environment) -> str:

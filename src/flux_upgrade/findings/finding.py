@@ -62,6 +62,7 @@ class Finding(NamedTuple):
     item: str = ""  # Its line below `task`, if that is another one
     order: tuple[Any, ...] = ()  # Its place below `task`; findings of several clusters with the same one are the same
     change: KnownChange | None = None
+    after: tuple[str, ...] = ()  # Releases of other clusters, which have to be upgraded first
 
     def worded(self, style: Style) -> str:
         if self.wording or not self.path:

@@ -100,15 +100,21 @@ def _unserved(impact: Assessment, _: str, style: Style) -> Iterator[Finding]:
 
 def _by_hand(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:
     for left in impact.blocking:
-        found = left_finding(left)
-        yield found._replace(
-            heading="migrate these yourself:",
-            task="Migrate the manifests that {target} no longer serves",
+        others = enumeration(left.after)
+        heading = f"migrate these once the clusters at {others} are upgraded:" if left.after else _BY_HAND
+        first = f"Upgrade the clusters at {others} first: they read manifests that {{target}} no longer serves"
+        yield left_finding(left)._replace(
+            heading=heading,
+            task=first if left.after else "Migrate the manifests that {target} no longer serves",
+            after=left.after,
             holds=(HoldReason.BLOCKED_BY_API_REMOVAL,),
             title=_not_served(left, target),
             message=sentences(TEXT, f"{who(left.use)}: {left.detail or left.reason}", left.hint),
             order=(left.use.path, left.use.start),
         )
+
+
+_BY_HAND = "migrate these yourself:"
 
 
 def _metrics(impact: Assessment, target: Version, _: Style) -> Iterator[Finding]:

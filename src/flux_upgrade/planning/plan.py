@@ -167,6 +167,7 @@ class UpdateGroupPlan(NamedTuple):
     plans: tuple[Plan, ...]  # In the order of the update group's members
     migrations: tuple[Plan, ...] = ()  # Of the files whose resources are moved before, each with one decision
     rings: tuple[str, ...] = ()  # About the groups before, ``MarkerState.rings``
+    others: tuple[str, ...] = ()  # With migrations: names of the clusters that nothing is planned for
 
     @property
     def sets(self) -> Iterator[tuple[Plan, ...]]:

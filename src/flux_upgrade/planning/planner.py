@@ -158,7 +158,14 @@ class _UpdateGroups:
                 if self._gate is not None and self._gate.is_of(plan.path, update_group.slug)
             ]
             seen = self._rings.memories(update_group) if self._rings is not None else ()
-            yield UpdateGroupPlan(update_group, tuple(plans), tuple(moved), seen)
+            others = tuple(self._others()) if moved else ()
+            yield UpdateGroupPlan(update_group, tuple(plans), tuple(moved), seen, others)
+
+    def _others(self) -> Iterator[str]:
+        """Yield the names of the clusters in the repository that nothing is planned for."""
+        planned = {cluster.name for group in self._inventory.update_groups for cluster in group.clusters}
+        reads = self._evidence.graph.clusters if self._evidence is not None else ()
+        yield from dict.fromkeys(cluster.name for cluster in reads if cluster.name not in planned)
 
     def _kept(self, update_group: UpdateGroup, plan: Plan) -> Plan:
         """Return the plan of a group that keeps its release until the groups after it have that."""

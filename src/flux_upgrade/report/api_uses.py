@@ -19,7 +19,7 @@ from flux_upgrade.impact.api_uses.flux_file import ApiUse, UsePlace
 from flux_upgrade.impact.migrate.result import NOT_MANIFESTS, Left, Migrated, Move, Reason
 from flux_upgrade.model.errors import FluxUpgradeError
 from flux_upgrade.model.markdown import counted
-from flux_upgrade.model.text import printable, printable_lines
+from flux_upgrade.model.text import enumeration, printable, printable_lines
 from flux_upgrade.model.unknown import Unknown, known_or
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import Version, is_tag
@@ -48,6 +48,16 @@ class ApiUsesReport(NamedTuple):
     def breaking(self) -> tuple[Move | Left, ...]:
         """What is still there and would break, in the order of the files."""
         return tuple(each for file in self.uses.files for each in in_order(file) if self.breaks(each))
+
+    @property
+    def waiting(self) -> tuple[Left, ...]:
+        """Return the uses that can be migrated once other clusters are upgraded."""
+        return tuple(left for left in self.by_hand if left.after)
+
+    @property
+    def failing(self) -> tuple[Move | Left, ...]:
+        """Return the uses that the run fails for: of those that wait for other clusters, only if it moved no other."""
+        return tuple(use for use in self.breaking if not self.moved or use not in self.waiting)
 
     @property
     def by_hand(self) -> tuple[Left, ...]:
@@ -253,11 +263,13 @@ def _running(assessed: RepositoryAssessment) -> Iterator[str]:
 
 
 def remedy(found: ApiUsesReport) -> str:
-    moves = sum(isinstance(each, Move) for each in found.breaking)
-    others = len(found.breaking) - moves
-    by_hand = f"fix {'the others' if moves else 'each one'} manually, as shown" if others else ""
+    moves = sum(isinstance(each, Move) for each in found.failing)
+    waiting = {release: None for left in found.waiting if left in found.failing for release in left.after}
+    others = any(isinstance(use, Left) and not use.after for use in found.failing)
+    by_hand = f"fix {'the others' if moves or waiting else 'each one'} manually, as shown" if others else ""
+    first = f"upgrade the clusters at {enumeration(waiting)} first" if waiting else ""
     by_us = f"run `flux-upgrade migrate --to {found.assessed.target}` to migrate {moves} of them" if moves else ""
-    return "; ".join(filter(None, (by_us, by_hand)))
+    return "; ".join(filter(None, (by_us, first, by_hand)))
 
 
 def api_uses_json(found: ApiUsesReport) -> str:

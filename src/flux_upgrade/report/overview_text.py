@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
 from flux_upgrade.config.environment import Terminal
@@ -44,13 +45,14 @@ class Commands(NamedTuple):
     target: tuple[str, ...] = ()  # A path, or the address of an artifact; empty: the working directory
     flags: tuple[str, ...] = ()  # That were given to this run, and are needed again
     details: tuple[str, ...] = ()  # The command and the flags that show the rest; empty: it was written
+    prefix: str = ""  # Of the target, or of the working directory, below the root of the repository
 
     def typed(self, step: Step) -> str:
         """Empty where there is nothing to type."""
         match step.task:
             case Task.MIGRATE if step.by is Actor.YOU:
                 sources = (each for each in self.flags if each.startswith("--release-source="))
-                target = (step.place,) if step.place and not self.target else self._tree
+                target = (self._place(step.place),) if step.place else self._tree
                 return self.command("migrate", *sources, f"--to={step.argument}", target=target)
             case Task.PLAN:
                 return self.command("plan", *(flag for flag in self.flags if not flag.startswith(_OF_ONE_STEP)))
@@ -74,6 +76,11 @@ class Commands(NamedTuple):
         if step.has_migrated and _MIGRATED not in kept:
             yield _MIGRATED
         yield from new
+
+    def _place(self, path: str) -> str:
+        """Return a path of the repository, as the working directory reaches it."""
+        below = posixpath.relpath(path, self.prefix or ".")
+        return posixpath.normpath(posixpath.join(*self._tree, below))
 
     @property
     def _tree(self) -> tuple[str, ...]:

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flux_upgrade.assessment.assessment import Assessment
-from flux_upgrade.findings.finding import Severity
+from flux_upgrade.findings.finding import Finding, Severity
 from flux_upgrade.findings.kinds import FINDING_KINDS
 from flux_upgrade.findings.phrases import OPERATOR_MIGRATES, TEXT, Style, sentences, stored_lines
 from flux_upgrade.impact.stored_versions.refused import cli_for
+from flux_upgrade.model.text import enumeration
 from flux_upgrade.model.unknown import Unknown
-from flux_upgrade.model.versions import Version
+from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.route.step import Need, Stage, Step, Task
 
 
-def before(impact: Assessment, decision: Upgrade | Hold, *, is_ready: bool) -> Iterator[Step]:
-    """Yield what to do in a cluster before its upgrade is merged. ``is_ready``: nothing else is in the way."""
+def before(
+    impact: Assessment, decision: Upgrade | Hold, current: Version = NO_VERSION, *, is_ready: bool
+) -> Iterator[Step]:
+    """Yield what to do in a cluster before its upgrade is merged.
+
+    ``current``: the release that it runs. ``is_ready``: nothing else is in the way.
+    """
     target, base = decision.target, impact.base
     stage = Stage.BEFORE_READY if is_ready else Stage.PREPARE
     if base is not None and isinstance(base.pin, Unknown) and impact.is_base_uncertain(target):
@@ -32,6 +38,7 @@ def before(impact: Assessment, decision: Upgrade | Hold, *, is_ready: bool) -> I
         )
     yield from _in_between(impact, decision, stage)
     yield from _flux_migrate(impact, decision, Stage.BEFORE_READY if is_ready else Stage.FLUX_MIGRATE)
+    yield from _after_migration(impact, decision, current)
     if impact.waits_for_operator:
         sentence = f"Check that the FluxInstance is ready: {OPERATOR_MIGRATES}"
         yield Step(stage, Task.CHECK_FLUX_INSTANCE, sentence, afterwards=_stored(target))
@@ -74,6 +81,17 @@ def _flux_migrate(impact: Assessment, decision: Upgrade | Hold, stage: Stage) ->
         yield Step(stage, Task.CHECK_FLUX_MIGRATE, sentence, afterwards=_stored(target))
 
 
+def _after_migration(impact: Assessment, decision: Upgrade | Hold, current: Version) -> Iterator[Step]:
+    """Yield `flux migrate` between a migration and its upgrade: the history is read only once nothing is migrated."""
+    is_pending = isinstance(decision, Hold) and decision.reason is HoldReason.MIGRATION_PENDING
+    is_used = any(move.was_served and move.blocks for move in impact.moves)
+    if is_pending and is_used and impact.managed is None and not impact.by_operator and not impact.repaired:
+        sentence = (
+            f"Run `flux migrate` with the Flux CLI {cli_for(current)} in the cluster, before the upgrade is merged"
+        )
+        yield Step(Stage.FLUX_MIGRATE, Task.FLUX_MIGRATE, sentence, afterwards=_stored(decision.target))
+
+
 def right_after(impact: Assessment, target: Version, *, is_ready: bool) -> Iterator[Step]:
     """Yield what to do in a cluster as soon as the upgrade runs there."""
     managed = impact.managed
@@ -106,7 +124,7 @@ def before_next(impact: Assessment, target: Version) -> Iterator[Step]:
 
 
 Assessed = tuple[Assessment, Version]
-"""What is known of an upgrade, and its target."""
+"""An assessment and its target."""
 
 
 def fixes(assessed: Iterable[Assessed], style: Style, stage: Stage, *, is_patch: bool = False) -> Iterator[Step]:
@@ -124,10 +142,13 @@ def fixes(assessed: Iterable[Assessed], style: Style, stage: Stage, *, is_patch:
                     yield Step(stage, task, sentence, afterwards=done, finding=finding)
 
 
-def breaking(impact: Assessment, target: Version, stage: Stage) -> Iterator[Step]:
+def breaking(
+    impact: Assessment, target: Version, stage: Stage, planned: frozenset[str] = frozenset()
+) -> Iterator[Step]:
     """Yield what fails, or may, with its places as text.
 
-    What is migrated for the user is a step of its own, and so are known changes of Flux.
+    What is migrated for the user is a step of its own, and so are known changes of Flux. ``planned``: the releases of
+    clusters that are upgraded by other steps.
     """
     for step in fixes([(impact, target)], TEXT, stage):
         finding = step.finding
@@ -136,8 +157,15 @@ def breaking(impact: Assessment, target: Version, stage: Stage) -> Iterator[Step
         if HoldReason.MIGRATION_PENDING in finding.holds or finding.change is not None:
             continue
         if finding.wording or not finding.path:
-            yield step._replace(places=(finding.worded(TEXT),))
+            places: tuple[str, ...] = (finding.worded(TEXT),)
         else:
             why = sentences(TEXT, finding.what, finding.remedy)
-            place = f"{finding.path}:{finding.line}: {', '.join(finding.names)}"
-            yield step._replace(places=tuple(filter(None, (why, place))))
+            places = tuple(filter(None, (why, f"{finding.path}:{finding.line}: {', '.join(finding.names)}")))
+        is_later = bool(finding.after) and planned.issuperset(finding.after)
+        yield (_planned_later(finding, target) if is_later else step)._replace(places=places)
+
+
+def _planned_later(finding: Finding, target: Version) -> Step:
+    others = enumeration(finding.after)
+    sentence = f"Plan the upgrade to {target} again, once the clusters at {others} are upgraded"
+    return Step(Stage.THEN, Task.PLAN, sentence, needs=(Need.RECONCILIATION,), finding=finding)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from flux_upgrade.findings.phrases import TEXT, move_line, uses_of
-from flux_upgrade.impact.migrate.result import Move
+from flux_upgrade.impact.migrate.result import Left, Move
+from flux_upgrade.impact.stored_versions.refused import cli_for
 from flux_upgrade.model.markdown import counted
+from flux_upgrade.model.text import capitalized, enumeration
+from flux_upgrade.model.versions import Version
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.policy.decision import BumpKind
 from flux_upgrade.route.pulls import OpenPull, Pulls
 from flux_upgrade.route.rows import Row, State
 from flux_upgrade.route.step import Actor, Need, Stage, Step, Task
 
-MERGE_AND_WAIT = "Review the changed files, commit them, and merge them. Wait until Flux has reconciled them"
+MERGE = "Review the changed files, commit them, and merge them"
+_IT = "it", "them"
 
 
 def migrations(
@@ -24,40 +28,44 @@ def migrations(
     ``written``: paths of those that this run has migrated. ``by``: who migrates the others.
     """
     moves: dict[str, list[Move]] = {}
-    merges: dict[str, list[OpenPull]] = {}
+    merges: dict[str, dict[OpenPull, None]] = {}
     for group in plans:
+        pull = pulls.get((group.update_group.slug, BumpKind.MIGRATION))
         for upgrade in [upgrade for plan in group.migrations for upgrade in plan.upgrades]:
-            moves.setdefault(str(upgrade.target), []).extend(move for file in upgrade.moved for move in file.moves)
-            pull = pulls.get((group.update_group.slug, BumpKind.MIGRATION))
-            if pull is not None and pull not in merges.setdefault(str(upgrade.target), []):
-                merges[str(upgrade.target)].append(pull)
-    every = {row.name for row in rows if not row.is_reference}
+            target = str(upgrade.target)
+            moves.setdefault(target, []).extend(move for file in upgrade.moved for move in file.moves)
+            merges.setdefault(target, {}).update({pull: None} if pull is not None else {})
+    every = {row.name for row in rows if not row.is_reference}.union(*(group.others for group in plans))
     for target, moving in moves.items():
-        files = {move.use.path for move in moving}
-        names = tuple(dict.fromkeys(row.name for row in rows if not files.isdisjoint(_migrated_files(row))))
-        served = f"these manifests use API versions that {target} serves"
-        reconcile = Step(Stage.RECONCILE, Task.MERGE, MERGE_AND_WAIT, afterwards=served, clusters=names)
-        if files <= {*written}:
-            yield reconcile
+        concerned = _concerned(rows, target, moving)
+        names = tuple(dict.fromkeys(row.name for row in concerned))
+        if {move.use.path for move in moving} <= {*written}:
+            yield from _merged(MERGE, target, moving, concerned)
             continue
-        # Another cluster stays at its release: the files that no other reads are not migrated.
-        for clusters in [names] if every <= {*names} else [(name,) for name in names]:
-            concerned = _moves_of(clusters, rows, moving) if clusters != names else moving
-            task = f"Migrate {uses_of(concerned)} to API versions that {target} serves"
-            places = tuple(move_line(move, TEXT) for move in concerned)
-            is_named = all(row.is_named for row in rows if row.name in clusters)
-            place = clusters[0] if is_named and not every <= {*names} else ""
-            step = Step(Stage.MIGRATE, Task.MIGRATE, task, by, argument=target, places=places, place=place)
-            yield step._replace(afterwards=f"the files use API versions that {target} serves", clusters=clusters)
-        proposed = [(pull.name, pull.url) for pull in merges.get(target, ())]
+        is_whole = every <= {*names} and len(moves) == 1
+        migration = Step(Stage.MIGRATE, Task.MIGRATE, "", by, argument=target, clusters=names)
+        for step in [migration] if is_whole else [migration._replace(clusters=(name,)) for name in names]:
+            files = {path for row in concerned if row.name in step.clusters for path in _migrated_files(row)}
+            moved = moving if step.clusters == names else [move for move in moving if move.use.path in files]
+            is_named = not is_whole and all(row.is_named for row in concerned if row.name in step.clusters)
+            yield step._replace(
+                sentence=f"Migrate {uses_of(moved)} to API versions that {target} serves",
+                afterwards=f"the files use API versions that {target} serves",
+                places=tuple(move_line(move, TEXT) for move in moved),
+                place=step.clusters[0] if is_named else "",
+            )
+        proposed = [(pull.name, pull.url) for pull in merges[target]]
         for name, link in proposed or [("the migration", "")]:
-            sentence = f"Merge {name}, and wait until Flux has reconciled it"
-            yield reconcile._replace(sentence=sentence, needs=(Need.STEP,), link=link)
+            for step in _merged(f"Merge {name}", target, moving, concerned):
+                is_merge = step.task is Task.MERGE
+                yield step._replace(needs=(*step.needs, Need.STEP), link=link if is_merge else "")
 
 
-def _moves_of(clusters: Collection[str], rows: Sequence[Row], moves: Iterable[Move]) -> list[Move]:
-    files = {path for row in rows if row.name in clusters for path in _migrated_files(row)}
-    return [move for move in moves if move.use.path in files]
+def _concerned(rows: Sequence[Row], target: str, moves: Iterable[Move]) -> list[Row]:
+    """Return the rows that wait for a migration to what ``target`` serves."""
+    files = {move.use.path for move in moves}
+    reading = [row for row in rows if not files.isdisjoint(_migrated_files(row))]
+    return [row for row in reading if row.decision.target == target] or reading
 
 
 def _migrated_files(row: Row) -> Iterator[str]:
@@ -65,15 +73,40 @@ def _migrated_files(row: Row) -> Iterator[str]:
     yield from (move.use.path for move in impact.moves) if impact is not None and row.state is State.HELD else ()
 
 
-def after_migration(target: str, moves: Sequence[Move], left: int) -> Iterator[Step]:
-    """Yield what follows once manifests are migrated. ``left``: how many have to be migrated manually."""
-    if left:
-        manually = f"Migrate {counted(left, 'other use')} manually, as shown above"
+def _merged(merge: str, target: str, moves: Sequence[Move], rows: Sequence[Row]) -> Iterator[Step]:
+    releases = [row.plan.pin.version for row in rows]
+    names = tuple(dict.fromkeys(row.name for row in rows))
+    for step in _rollout(merge, target, moves, releases):
+        yield step._replace(clusters=names)
+
+
+def _rollout(merge: str, target: str, moves: Sequence[Move], releases: Iterable[str]) -> Iterator[Step]:
+    """Yield a merge, and what Flux needs to apply it. ``releases``: those that the clusters run."""
+    wait, served = f"wait until Flux has reconciled {_IT[merge == MERGE]}", f"Flux applies API versions of {target}"
+    if not any(move.undeclared for move in moves):
+        sentence = f"{merge}. {capitalized(wait)}" if merge == MERGE else f"{merge}, and {wait}"
+        yield Step(Stage.RECONCILE, Task.MERGE, sentence, afterwards=served)
+        return
+    # Until it has run, the API server may refuse them, and Flux does not get to its end.
+    yield Step(Stage.RECONCILE, Task.MERGE, merge, afterwards="the branch that Flux follows has the migration")
+    cli = {cli_for(Version(release)) for release in releases if release}
+    with_cli = f" with the Flux CLI {cli.pop()}" if len(cli) == 1 else ""
+    sentence = f"Run `flux migrate`{with_cli} in the cluster right after the merge, and {wait}"
+    yield Step(Stage.RECONCILE, Task.FLUX_MIGRATE, sentence, needs=(Need.MERGE,), afterwards=served)
+
+
+def after_migration(
+    target: str, moves: Sequence[Move], lefts: Sequence[Left], releases: Iterable[str]
+) -> Iterator[Step]:
+    """Yield what follows once manifests are migrated.
+
+    ``lefts``: the uses that were not. ``releases``: those that the clusters run.
+    """
+    manual = [left for left in lefts if not left.after]
+    if manual:
+        manually = f"Migrate {counted(len(manual), 'other use')} manually, as shown above"
         yield Step(Stage.PREPARE, Task.FIX, manually, afterwards=f"{target} serves them")
-    served = f"these manifests use API versions that {target} serves"
-    yield Step(Stage.RECONCILE, Task.MERGE, MERGE_AND_WAIT, afterwards=served)
-    if any(move.undeclared for move in moves):
-        stored = "objects are stored in their new API version"
-        migrate = Step(Stage.FLUX_MIGRATE, Task.FLUX_MIGRATE, "Run `flux migrate` in the cluster", afterwards=stored)
-        yield migrate._replace(needs=(Need.RECONCILIATION,))
-    yield Step(Stage.THEN, Task.PLAN, f"Plan the upgrade to {target}", needs=(Need.RECONCILIATION,))
+    yield from _rollout(MERGE, target, moves, releases)
+    late = dict.fromkeys(release for left in lefts for release in left.after)
+    again = f", which leads the clusters at {enumeration(late)} to a release that serves the other uses" if late else ""
+    yield Step(Stage.THEN, Task.PLAN, f"Plan the upgrade to {target}{again}", needs=(Need.RECONCILIATION,))

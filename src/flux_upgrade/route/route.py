@@ -17,7 +17,7 @@ from flux_upgrade.route.migration_steps import migrations
 from flux_upgrade.route.pulls import Pulls
 from flux_upgrade.route.rollout_steps import is_unknown_branch
 from flux_upgrade.route.row_steps import findings_of, is_ready, of_row
-from flux_upgrade.route.rows import Row
+from flux_upgrade.route.rows import Row, State
 from flux_upgrade.route.step import Actor, Need, Stage, Step, Task
 
 _FEW = 3
@@ -32,7 +32,9 @@ def route_of(
     """
     merged: dict[Step, list[Step]] = {}
     by = Actor.YOU if pulls is None else Actor.FLUX_UPGRADE
-    of_rows = [step for row in rows for step in of_row(row, pulls or {})]
+    moving = [row for row in rows if row.state not in (State.UP_TO_DATE, State.FAILED) and not row.is_reference]
+    planned = frozenset(row.current for row in moving)
+    of_rows = [step for row in rows for step in of_row(row, pulls or {}, planned)]
     for step in (*migrations(rows, plans, written, pulls or {}, by=by), *of_rows, *_of_changes(rows)):
         merged.setdefault(step.kind, []).append(step)
     # One merge takes all files. A branch is looked for only for clusters: if it is unknown for one, that stays a step.

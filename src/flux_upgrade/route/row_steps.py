@@ -31,22 +31,22 @@ def is_ready(row: Row) -> bool:
     return row.state in (State.READY, State.UPGRADED)
 
 
-def of_row(row: Row, pulls: Pulls) -> Iterator[Step]:
-    """Yield the steps of one row, in order."""
+def of_row(row: Row, pulls: Pulls, planned: frozenset[str]) -> Iterator[Step]:
+    """Yield the steps of one row, in order. ``planned``: the releases of clusters that have steps."""
     # Why something failed, and what to do about it, is an error of the run.
     if row.state in (State.UP_TO_DATE, State.FAILED):
         return
-    steps = sorted(_steps_of(row, pulls), key=lambda step: step.stage)
+    steps = sorted(_steps_of(row, pulls, planned), key=lambda step: step.stage)
     for step in steps:
         needs = (Need.STEP, *step.needs) if step.stage > steps[0].stage else step.needs
         yield step._replace(clusters=(row.name,), needs=needs)
 
 
-def _steps_of(row: Row, pulls: Pulls) -> Iterator[Step]:
+def _steps_of(row: Row, pulls: Pulls, planned: frozenset[str]) -> Iterator[Step]:
     if isinstance(row.decision, Upgrade):
         yield from _of_upgrade(row, row.decision, pulls)
     else:
-        yield from _of_hold(row, row.decision)
+        yield from _of_hold(row, row.decision, planned)
 
 
 def _of_upgrade(row: Row, upgrade: Upgrade, pulls: Pulls) -> Iterator[Step]:
@@ -74,7 +74,7 @@ def _of_upgrade(row: Row, upgrade: Upgrade, pulls: Pulls) -> Iterator[Step]:
         yield _upgrade(row, Stage.READY)
 
 
-def _of_hold(row: Row, hold: Hold) -> Iterator[Step]:
+def _of_hold(row: Row, hold: Hold, planned: frozenset[str]) -> Iterator[Step]:
     impact = row.plan.impact_of(hold)
     pending = row.plan.impacts.get(hold.bump_kind) if hold.reason is HoldReason.STEP_PENDING else None
     if impact is not None and _is_stepwise(hold, impact):
@@ -82,7 +82,7 @@ def _of_hold(row: Row, hold: Hold) -> Iterator[Step]:
         has_first = f"the files have {first}"
         yield Step(Stage.APPROVE, Task.UPGRADE_TO, f"Upgrade to {first} first", afterwards=has_first, argument=first)
         return
-    steps = list(_of_impact(row))
+    steps = list(_of_impact(row, planned))
     yield from steps
     if pending is not None:
         yield from after_rollout(pending, hold)
@@ -91,21 +91,23 @@ def _of_hold(row: Row, hold: Hold) -> Iterator[Step]:
     elif hold.reason is HoldReason.COOLING_DOWN:
         # An approval is possible now. If the policy needs none, the upgrade waits only for the date.
         yield _approval(row, steps) if hold.needs_approval else _wait(row, hold)
+    elif any(step.task is Task.PLAN for step in steps):
+        return  # The next plan knows more
     elif _ends(hold, impact) or _is_broken(row, hold):
         yield _approval(row, steps) if hold.needs_approval else _upgrade(row, Stage.APPROVE)
     else:
         yield from _unblock(row, hold)
 
 
-def _of_impact(row: Row) -> Iterator[Step]:
+def _of_impact(row: Row, planned: frozenset[str] = frozenset()) -> Iterator[Step]:
     impact = row.plan.impact_of(row.decision)
     if impact is not None:
         ready = is_ready(row)
-        steps = list(before(impact, row.decision, is_ready=ready))
+        steps = list(before(impact, row.decision, row.plan.pin.version, is_ready=ready))
         runs = any(step.task is Task.FLUX_MIGRATE for step in steps)  # In any case, so that there is nothing to check
         yield from (step for step in steps if not (runs and step.task is Task.CHECK_FLUX_MIGRATE))
         yield from right_after(impact, row.decision.target, is_ready=ready)
-        yield from breaking(impact, row.decision.target, Stage.BEFORE_READY if ready else Stage.PREPARE)
+        yield from breaking(impact, row.decision.target, Stage.BEFORE_READY if ready else Stage.PREPARE, planned)
 
 
 def _is_broken(row: Row, hold: Hold) -> bool:

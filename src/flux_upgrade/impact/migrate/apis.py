@@ -12,6 +12,7 @@ from flux_upgrade.impact.migrate.result import Left, Reason
 from flux_upgrade.impact.migrate.schema import Schema, dotted, undeclared_default
 from flux_upgrade.manifests.crds import Crd, ReleaseApis
 from flux_upgrade.model.patterns import fits
+from flux_upgrade.model.versions import is_tag
 from flux_upgrade.snapshot.yaml_places import is_variable
 
 _MISSPELLED = "Check the spelling of group and kind, or remove it before the upgrade."
@@ -141,14 +142,13 @@ class Apis:
             f"No newer version of {crd.kind} is served everywhere: {clusters}, "
             f"{self.target.tag} serves {_named(crd.served)}."
         )
-        return Left(use, Reason.NO_BRIDGE, detail, self._bridge(crd, today))
-
-    def _bridge(self, crd: Crd, today: Mapping[str, frozenset[str]]) -> str:
-        """What to do first. A bridge serves a version of today's, and one of the target's."""
         current = self.current.tag if self.current is not None else ""
-        late = [tag for tag, served in today.items() if not served & crd.served and tag != current]
-        if late:
-            return f"Upgrade the clusters at {' and '.join(late)} first."
+        late = tuple(tag for tag, served in today.items() if not served & crd.served and tag != current)
+        hint = f"Upgrade the clusters at {' and '.join(late)} first." if late else self._bridge(crd, today, current)
+        return Left(use, Reason.NO_BRIDGE, detail, hint, after=late if all(map(is_tag, late)) else ())
+
+    def _bridge(self, crd: Crd, today: Mapping[str, frozenset[str]], current: str) -> str:
+        """Return what to do first. A bridge serves a version of today's, and one of the target's."""
         for each in self.between() if current in today else ():
             middle = each.kinds.get((crd.group, crd.kind))
             if middle is not None and middle.served & crd.served and middle.served & today[current]:

@@ -60,6 +60,7 @@ class Left(NamedTuple):
     detail: str  # a sentence without markup: the field, the value, what is missing
     hint: str = ""  # what to do about it: what replaces the field, and where that is said
     is_broken_already: bool = False  # whether it is known that no cluster serves the version today either
+    after: tuple[str, ...] = ()  # Releases of other clusters: once those are upgraded, it can be migrated
 
     @property
     def blocks(self) -> bool:
