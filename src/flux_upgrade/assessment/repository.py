@@ -177,7 +177,8 @@ class _Readers:
 def _between(running: Sequence[str], target: ReleaseApis, evidence: Evidence) -> Apis:
     """Return what releases serve, from those that run, the oldest first, to the target."""
     served = [evidence.apis.at(tag) for tag in running]
-    return replace(apis_between(served[0] if served else None, target, evidence), others=served[1:])
+    apis = apis_between(served[0] if served else None, target, evidence)
+    return replace(apis, others=served[1:], is_of_one=len(served) <= 1)
 
 
 def _searched(question: Question, evidence: Evidence) -> Searched:

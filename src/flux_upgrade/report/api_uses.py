@@ -160,7 +160,10 @@ def _summary(found: ApiUsesReport) -> Iterator[str]:
         yield from _running(found.assessed)
         files = counted(len({each.use.path for each in removed}), "file")
         moved = "migrated" if found.moved and not found.is_dry else "to migrate"
-        parts = ((len(uses.moves), moved), (len(by_hand), "to fix manually"))
+        waiting = len(found.waiting)
+        parts = [(len(uses.moves), moved), (len(by_hand) - waiting, "to fix manually")]
+        parts.append((waiting, "to migrate once other clusters are upgraded"))
+
         of_them = ", ".join(f"{count} {what}" for count, what in parts if count)
         count = counted(len(removed), "use")
         yield f"{count} of API versions that {target} does not serve, in {files}: {of_them}"

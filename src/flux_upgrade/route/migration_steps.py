@@ -37,10 +37,12 @@ def migrations(
             merges.setdefault(target, {}).update({pull: None} if pull is not None else {})
     every = {row.name for row in rows if not row.is_reference}.union(*(group.others for group in plans))
     for target, moving in moves.items():
-        concerned = _concerned(rows, target, moving)
+        reading = [row for row in rows if not {move.use.path for move in moving}.isdisjoint(_migrated_files(row))]
+        # Another cluster that reads a file waits for its merge, too.
+        concerned = [row for row in reading if row.decision.target == target] or reading
         names = tuple(dict.fromkeys(row.name for row in concerned))
         if {move.use.path for move in moving} <= {*written}:
-            yield from _merged(MERGE, target, moving, concerned)
+            yield from _merged(MERGE, target, moving, reading)
             continue
         is_whole = every <= {*names} and len(moves) == 1
         migration = Step(Stage.MIGRATE, Task.MIGRATE, "", by, argument=target, clusters=names)
@@ -56,16 +58,9 @@ def migrations(
             )
         proposed = [(pull.name, pull.url) for pull in merges[target]]
         for name, link in proposed or [("the migration", "")]:
-            for step in _merged(f"Merge {name}", target, moving, concerned):
+            for step in _merged(f"Merge {name}", target, moving, reading):
                 is_merge = step.task is Task.MERGE
                 yield step._replace(needs=(*step.needs, Need.STEP), link=link if is_merge else "")
-
-
-def _concerned(rows: Sequence[Row], target: str, moves: Iterable[Move]) -> list[Row]:
-    """Return the rows that wait for a migration to what ``target`` serves."""
-    files = {move.use.path for move in moves}
-    reading = [row for row in rows if not files.isdisjoint(_migrated_files(row))]
-    return [row for row in reading if row.decision.target == target] or reading
 
 
 def _migrated_files(row: Row) -> Iterator[str]:
@@ -108,5 +103,9 @@ def after_migration(
         yield Step(Stage.PREPARE, Task.FIX, manually, afterwards=f"{target} serves them")
     yield from _rollout(MERGE, target, moves, releases)
     late = dict.fromkeys(release for left in lefts for release in left.after)
-    again = f", which leads the clusters at {enumeration(late)} to a release that serves the other uses" if late else ""
-    yield Step(Stage.THEN, Task.PLAN, f"Plan the upgrade to {target}{again}", needs=(Need.RECONCILIATION,))
+    plan = (
+        f"Plan the upgrades: the clusters at {enumeration(late)} come first"
+        if late
+        else f"Plan the upgrade to {target}"
+    )
+    yield Step(Stage.THEN, Task.PLAN, plan, needs=(Need.RECONCILIATION,))

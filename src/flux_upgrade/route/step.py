@@ -90,4 +90,6 @@ class Step(NamedTuple):
     @property
     def kind(self) -> Step:
         """Return what is the same for all clusters that it is about."""
-        return self._replace(needs=(), afterwards="", places=(), clusters=(), reason="", finding=None, refused=())
+        return Step(
+            self.stage, self.task, self.sentence, self.by, argument=self.argument, link=self.link, place=self.place
+        )

@@ -44,6 +44,7 @@ class Apis:
     """The releases between the current and the target, newest first: one of them may be the bridge."""
     unverified: Sequence[ReleaseApis] = ()
     """What clusters serve that no release speaks for, by their own CRDs; the tag says which they are."""
+    is_of_one: bool = True  # The current release is that of the cluster to upgrade; False: of the oldest that reads it
     unread: Sequence[str] = ()  # Why it is unknown what some clusters serve: nothing is moved for their sake
 
     def is_removed(self, use: ApiUse) -> bool:
@@ -143,7 +144,9 @@ class Apis:
             f"{self.target.tag} serves {_named(crd.served)}."
         )
         current = self.current.tag if self.current is not None else ""
-        late = tuple(tag for tag, served in today.items() if not served & crd.served and tag != current)
+        late = tuple(tag for tag, served in today.items() if not served & crd.served)
+        if self.is_of_one or len(late) == len(today):
+            late = tuple(tag for tag in late if tag != current)
         hint = f"Upgrade the clusters at {' and '.join(late)} first." if late else self._bridge(crd, today, current)
         return Left(use, Reason.NO_BRIDGE, detail, hint, after=late if all(map(is_tag, late)) else ())
 
