@@ -12,12 +12,13 @@ from pathlib import Path
 from flux_upgrade import main
 from git_servers import PERSON, git
 from robot.cluster import FollowingCluster
+from robot.pair import Pair
 
 
 @dataclass
 class Laptop:
     folder: Path
-    cluster: FollowingCluster
+    cluster: FollowingCluster | Pair
 
     @property
     def checkout(self) -> Path:

@@ -197,7 +197,8 @@ def _flags_again(options: UpgradeOptions) -> Iterator[str]:
     if request.to:
         yield f"--to={request.to}"
     yield from [f"--approve={each}" for each in request.approve]
-    if request.migrated:
+    # An upgrade that was written is to end the releases at which `flux migrate` ran.
+    if request.migrated and not request.writes:
         yield "--flux-migrate-done"
     if request.accept_breaks:
         yield "--accept-breaks"

@@ -62,7 +62,7 @@ def _joined(kind: Step, steps: Sequence[Step]) -> Step:
         afterwards="; ".join(dict.fromkeys(filter(None, (step.afterwards for step in steps)))),
         places=tuple(lines),
         clusters=_clusters(steps),
-        # Where no step asks for `flux migrate`, to say so changes nothing.
+        # A cluster without a step of `flux migrate` decides the same with this flag.
         has_migrated=any(step.has_migrated for step in steps),
     )
 
