@@ -319,3 +319,49 @@ def test_the_minor_after_the_one_that_is_approved_is_named(tmp_path: Path) -> No
     report = Clone(tmp_path, "v2.7.5").run("plan", "--approve=2.8")
     rows = [line for line in report.splitlines() if "  minor  " in line]
     assert rows == ["clusters/staging  v2.7.5 → v2.8.8  minor  ready (then v2.9.4)"]
+
+
+@pytest.fixture
+def migrating(clone: Clone) -> Clone:
+    """Use an API version that no release after v2.6.4 serves."""
+    alert = "apiVersion: notification.toolkit.fluxcd.io/v1beta1\nkind: Alert\nmetadata: {name: shop, namespace: apps}\n"
+    clone.write("clusters/staging/alert.yaml", alert.encode())
+    clone.commit()
+    clone.push()
+    return clone
+
+
+@pytest.mark.parametrize("command", ["plan", "upgrade"])
+def test_minors_after_a_step_that_is_held_are_one_row_with_it(migrating: Clone, command: str) -> None:
+    report = migrating.run(command, "--approve=2.7")
+    rows = [line for line in report.splitlines() if "  minor  " in line]
+    held = "held: migration-pending (then v2.9.4), see step 1"
+    assert rows == [f"clusters/staging  v2.5.1 → v2.7.5  minor  {held}"]
+    assert "1 cluster: 1 held" in report
+    assert "Approve" not in report
+    assert [line for line in commands(report) if "--approve" in line] == ["flux-upgrade upgrade --approve=2.7"]
+
+
+def test_minors_that_are_approved_together_are_one_row_while_the_first_is_held(migrating: Clone) -> None:
+    report = migrating.run("plan", "--approve=2.7", "--approve=2.9")
+    rows = [line for line in report.splitlines() if "  minor  " in line]
+    held = "held: migration-pending (then v2.9.4), see step 1"
+    assert rows == [f"clusters/staging  v2.5.1 → v2.7.5  minor  {held}"]
+
+
+def test_a_minor_after_a_step_that_is_held_names_the_way(migrating: Clone) -> None:
+    decision = migrating.decision("--approve=2.7")
+    assert (decision["target"], decision["reason"]) == ("v2.8.8", "step-pending")
+    assert decision["detail"] == "it is a later step: v2.7.5 → v2.9.4"
+    reached = "upgrade to v2.7.5, merge it into main, and wait until Flux has reconciled it"
+    then = "then run `flux-upgrade upgrade --approve=2.9` on an up-to-date main"
+    assert decision["remedy"] == f"{reached}; {then}"
+    details = migrating.run("plan", "--approve=2.7", "--details")
+    assert "approve 2.9 to upgrade now" not in details
+    assert f"{reached}; {then}" in " ".join(details.split())
+
+
+def test_a_minor_after_a_step_that_is_held_waits_for_a_cluster_without_git(migrating: Clone) -> None:
+    shutil.rmtree(migrating.root / ".git")
+    decision = migrating.decision("--approve=2.7")
+    assert decision["remedy"] == "wait until `flux version` shows that the cluster runs v2.7.5; then approve 2.9"

@@ -12,7 +12,7 @@ from flux_upgrade.policy.hold_reasons import HoldReason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flux_upgrade.assessment.assessment import Assessment, ClusterBase
+    from flux_upgrade.assessment.assessment import ClusterBase
 
 
 def step_pending(bump: Bump, path: Sequence[Version], base: ClusterBase, *, is_asked: bool) -> Hold:
@@ -44,26 +44,40 @@ def _is_beyond(path: Sequence[Version], base: ClusterBase) -> bool:
 
 
 def with_later_steps_held(plan: Plan) -> Plan:
-    """Return the plan, but an approval is not asked for while the step before it is only in a file."""
-    steps = {each.bump_kind: each.impact for each in plan.upgrades if each.impact is not None}
-    return plan._replace(decisions=tuple(_held_after(each, steps.get(each.bump_kind)) for each in plan.decisions))
+    """Return the plan, but an approval is not asked for while the step before it is held, or is only in a file."""
+    return plan._replace(decisions=tuple(_in_order(decision, plan) for decision in plan.decisions))
 
 
-def _held_after(decision: Upgrade | Hold, first: Assessment | None) -> Upgrade | Hold:
-    if first is None or first.base is None or not first.upgrade_path or isinstance(decision, Upgrade):
+def _in_order(decision: Upgrade | Hold, plan: Plan) -> Upgrade | Hold:
+    if isinstance(decision, Upgrade) or decision.reason is not HoldReason.NEEDS_APPROVAL:
         return decision
-    is_waiting = decision.reason is HoldReason.NEEDS_APPROVAL
-    return _after(decision, first.upgrade_path, first.base) if is_waiting else decision
+    for first in plan.decisions:
+        impact = first.impact if isinstance(first, Upgrade) else plan.impacts.get(first.bump_kind)
+        if first.bump_kind is not decision.bump_kind or impact is None or impact.base is None:
+            continue
+        path, is_held = impact.upgrade_path, isinstance(first, Hold)
+        if path and (not is_held or path[0] == first.target):
+            return _after(decision, path, impact.base, is_held=is_held)
+    return decision
 
 
-def _after(hold: Hold, path: Sequence[Version], base: ClusterBase) -> Hold:
+def _after(hold: Hold, path: Sequence[Version], base: ClusterBase, *, is_held: bool) -> Hold:
+    """Return the hold of a later step. ``is_held``: whether the first one is."""
     approval = hold.bump_kind.approval(path[-1])
     then = f"approve {approval}"
     if not isinstance(base.pin, Unknown):
         then = f"run `flux-upgrade upgrade --approve={approval}`{_where(base)}"
     detail = f"it is a later step: {' → '.join(path)}"
-    hint = f"{_rolled_out(path[0], base)}; then {then}"
+    hint = f"{_reconciled(path[0], base) if is_held else _rolled_out(path[0], base)}; then {then}"
     return hold._replace(reason=HoldReason.STEP_PENDING, detail=detail, hint=hint, needs_approval=True)
+
+
+def _reconciled(release: Version, base: ClusterBase) -> str:
+    """Return what to do before the next step while no file has ``release`` yet."""
+    if isinstance(base.pin, Unknown):
+        return _rolled_out(release, base)
+    merge = "merge it" if isinstance(base.branch, Unknown) else f"merge it into {base.branch}"
+    return f"upgrade to {release}, {merge}, and wait until Flux has reconciled it"
 
 
 def _rolled_out(release: Version, base: ClusterBase) -> str:

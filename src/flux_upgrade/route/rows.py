@@ -96,8 +96,8 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
     """A row for each decision about one version reference."""
     current = _current(plan.pin)
     for each in plan.decisions:
-        if isinstance(each, Hold) and any(_is_after(each, upgrade) for upgrade in plan.upgrades):
-            continue  # The row of the upgrade names it
+        if isinstance(each, Hold) and any(_is_after(each, first) for first in plan.decisions):
+            continue  # The row of the step before names it
         row = Row(name, current, str(each.target), str(each.bump_kind), State.HELD, "", plan, each, is_reference)
         if isinstance(each, Upgrade):
             yield row._replace(state=_state_of(each), why="; ".join(each.waits_for) or _steps_after(plan, each))
@@ -106,12 +106,17 @@ def decision_rows(plan: Plan, name: str, *, is_reference: bool = False) -> Itera
         elif each.reason is HoldReason.NEEDS_APPROVAL and each.target:
             yield row._replace(state=State.NEEDS_APPROVAL)
         else:
-            yield row._replace(bump_kind=row.bump_kind if each.target else "", why=f"{each.reason}{each.dates}")
+            later = _steps_after(plan, each)
+            why = f"{each.reason}{each.dates}{f' ({later})' if later else ''}"
+            yield row._replace(bump_kind=row.bump_kind if each.target else "", why=why)
 
 
-def _is_after(hold: Hold, upgrade: Upgrade) -> bool:
-    """Return whether a release waits until an upgrade of the same size is merged."""
-    return hold.reason in _LATER and hold.bump_kind is upgrade.bump_kind and hold.target > upgrade.target
+def _is_after(hold: Hold, first: Upgrade | Hold) -> bool:
+    """Return whether a release waits until an upgrade of the same size is merged, or one that is held."""
+    is_later = hold.reason in _LATER and hold.bump_kind is first.bump_kind
+    if isinstance(first, Hold) and (first.reason is HoldReason.NEEDS_APPROVAL or not first.target):
+        return False
+    return is_later and hold.target > first.target
 
 
 def _current(pin: Pin) -> str:
@@ -126,11 +131,14 @@ def _state_of(upgrade: Upgrade) -> State:
     return State.WAITS if upgrade.waits else State.READY
 
 
-def _steps_after(plan: Plan, upgrade: Upgrade) -> str:
-    path = upgrade.impact.upgrade_path if upgrade.impact is not None else ()
-    if path:
+def _steps_after(plan: Plan, first: Upgrade | Hold) -> str:
+    impact = plan.impact_of(first)
+    path = impact.upgrade_path if impact is not None else ()
+    if path and isinstance(first, Upgrade):
         return f"step 1 of {len(path)}, then {', then '.join(path[1:])}"
-    later = [hold.target for hold in plan.holds if _is_after(hold, upgrade)]
+    if path[:1] == (first.target,):
+        return f"then {', then '.join(path[1:])}"
+    later = [hold.target for hold in plan.holds if _is_after(hold, first)]
     return f"then {max(later)}" if later else ""
 
 
