@@ -1,11 +1,11 @@
-"""A cluster that follows the base branch: its API server, with what it keeps in mind of CRDs."""
+"""A cluster that follows the base branch, and its API server: a double, or a real one in tests/real_flux."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -14,12 +14,40 @@ from robot.releases import Flux, crds
 from small_api_server import RefusedError, SmallApiServer
 
 
+class Server(Protocol):
+    """The API server of a cluster."""
+
+    def install(self, flux: Flux) -> None:
+        """Apply the CRDs of a release. Raises RefusedError."""
+
+    def migrate(self, cli: str = "") -> None:
+        """Run `flux migrate`. ``cli``: the minor of the Flux CLI; empty: no text names one."""
+
+    def faults(self, resource: Mapping[str, Any]) -> Iterable[str]:
+        """Apply a resource, and return the reasons why it is refused."""
+
+
+@dataclass
+class SmallServer:
+    small: SmallApiServer = field(default_factory=SmallApiServer)
+
+    def install(self, flux: Flux) -> None:
+        self.small.apply(crds(flux))
+
+    def migrate(self, cli: str = "") -> None:
+        del cli  # One is as good as another
+        self.small.migrate()
+
+    def faults(self, resource: Mapping[str, Any]) -> Iterable[str]:
+        return self.small.faults(resource)
+
+
 @dataclass
 class FollowingCluster:
     installation: Installation
     has_images: bool  # Whether the image controllers are installed
     source: Path  # Directory with the releases
-    server: SmallApiServer = field(default_factory=SmallApiServer)
+    server: Server = field(default_factory=SmallServer)
     releases: list[str] = field(default_factory=list)  # Releases that ran, in order
     log: list[str] = field(default_factory=list)  # Printed texts and deeds, for the reader of a failed test
 
@@ -34,7 +62,7 @@ class FollowingCluster:
         """Apply files, as Flux does. Raises AssertionError if the API server refuses any of them."""
         release = self.installation.release(files[self.installation.place])
         try:
-            self.server.apply(crds(self.flux(release)))
+            self.server.install(self.flux(release))
         except RefusedError as refused:
             raise AssertionError(f"{self.told}\n{release} is refused: {refused}") from refused
         if self.installation.is_operated:
@@ -44,11 +72,11 @@ class FollowingCluster:
         if self.releases[-1:] != [release]:
             self.releases.append(release)
 
-    def run_flux(self, words: list[str]) -> str:
-        """Run the Flux CLI."""
+    def run_flux(self, words: list[str], cli: str = "") -> str:
+        """Run the Flux CLI. ``cli``: its minor, if a text names one."""
         self.log.append(f"$ flux {' '.join(words)}")
         if words == ["migrate"]:
-            self.server.migrate()
+            self.server.migrate(cli)
         else:
             assert words == ["version"], words
         return ""

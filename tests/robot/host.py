@@ -11,6 +11,7 @@ from github_stand_in.model import Pull
 from convergence.fleet import Fleet
 from git_servers import git
 from robot.cluster import FollowingCluster
+from robot.reading import cli_in
 
 _TASKS = re.compile(r"^\*\*Action required\*\*\n(.*?)(?=\n\n(?!\d+\. )\S|\Z)", re.DOTALL | re.MULTILINE)
 _TASK = re.compile(r"^\d+\. (.*?)(?=^\d+\. |\Z)", re.DOTALL | re.MULTILINE)
@@ -78,7 +79,7 @@ class Host:
         if command is not None:
             program, *words = command[1].split()
             assert program == "flux", command[1]
-            self.cluster.run_flux(words)
+            self.cluster.run_flux(words, cli_in(task))
         for box in _BOX.findall(task):
             if f"- [ ] <!-- flux-upgrade:{box} -->" in self.fleet.repository.pulls[pull.number].body:
                 self.fleet.people.tick(pull.number, f"flux-upgrade:{box}")

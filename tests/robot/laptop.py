@@ -50,11 +50,11 @@ class Laptop:
         paths = git("ls-tree", "-r", "--name-only", "main", at=origin).splitlines()
         self.cluster.reconcile({path: git("show", f"main:{path}", at=origin) for path in paths})
 
-    def run(self, command: str) -> str:
-        """Return what a program prints."""
+    def run(self, command: str, cli: str = "") -> str:
+        """Return what a program prints. ``cli``: the minor of the Flux CLI to use."""
         program, *words = shlex.split(command)
         if program == "flux":
-            return self.cluster.run_flux(words)
+            return self.cluster.run_flux(words, cli)
         assert program == "flux-upgrade", command
         self.cluster.log.append(f"$ {command}")
         said = self._run_ours(words)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 _STEP = re.compile(r"^Step (\d+) +(.*)$")
 _COMMAND = re.compile(r"^ +\$ (.*)$")
 _NEXT = re.compile(r"^Next: +(.*)$")
+_CLI = re.compile(r"\bFlux CLI (2\.\d+)")
 _NUMBER = re.compile(r"(?:^| \()step (\d+)\)?$")
 
 
@@ -32,6 +33,12 @@ class Report(NamedTuple):
             if is_reached:
                 yield step
         assert is_reached or not self.next, f"`Next:` names no step:\n{self.text}"
+
+
+def cli_in(text: str) -> str:
+    """Return the minor of the Flux CLI that a text names; empty: none."""
+    match = _CLI.search(text)
+    return match[1] if match is not None else ""
 
 
 def report_of(text: str) -> Report:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from robot.laptop import Laptop
-from robot.reading import Instruction, Report, report_of
+from robot.reading import Instruction, Report, cli_in, report_of
 
 FIRST = "flux-upgrade plan"
 _MOST = 40  # Reports on one way
@@ -29,7 +29,7 @@ def _followed(laptop: Laptop, report: Report) -> Report:
     """Return the next report: that of a command, or a new plan once all steps are taken."""
     for step in report.remaining:
         if step.command:
-            said = report_of(laptop.run(step.command))
+            said = report_of(laptop.run(step.command, cli_in(step.sentence)))
             if said.text:
                 return said
         else:
