@@ -49,6 +49,7 @@ class FollowingCluster:
     source: Path  # Directory with the releases
     server: Server = field(default_factory=SmallServer)
     releases: list[str] = field(default_factory=list)  # Releases that ran, in order
+    _rejected: list[Mapping[str, Any]] = field(default_factory=list)  # Resources that Flux tries to apply again
     log: list[str] = field(default_factory=list)  # Printed texts and deeds, for the reader of a failed test
 
     @property
@@ -59,7 +60,7 @@ class FollowingCluster:
         return Flux(release, self.has_images or self.installation.has_all, self.source)
 
     def reconcile(self, files: Mapping[str, str]) -> None:
-        """Apply files, as Flux does. Raises AssertionError if the API server refuses any of them."""
+        """Apply files, as Flux does. Raises AssertionError if the API server refuses a CRD."""
         release = self.installation.release(files[self.installation.place])
         try:
             self.server.install(self.flux(release))
@@ -67,10 +68,21 @@ class FollowingCluster:
             raise AssertionError(f"{self.told}\n{release} is refused: {refused}") from refused
         if self.installation.is_operated:
             self.server.migrate()
-        faults = [fault for each in _resources(files) for fault in self.server.faults(each)]
-        assert not faults, "\n".join([self.told, *faults])
+        self._rejected = list(_resources(files))
+        self._apply()
         if self.releases[-1:] != [release]:
             self.releases.append(release)
+
+    def wait(self) -> None:
+        """Wait until Flux has reconciled. Raises AssertionError if the API server still rejects a resource."""
+        faults = self._apply()
+        assert not faults, "\n".join([self.told, *faults])
+
+    def _apply(self) -> list[str]:
+        """Apply the resources that were rejected so far, and return the reasons why some of them still are."""
+        faults = [(resource, [*self.server.faults(resource)]) for resource in self._rejected]
+        self._rejected = [resource for resource, reasons in faults if reasons]
+        return [reason for _, reasons in faults for reason in reasons]
 
     def run_flux(self, words: list[str], cli: str = "") -> str:
         """Run the Flux CLI. ``cli``: its minor, if a text names one."""

@@ -44,6 +44,7 @@ class Host:
         raise AssertionError(f"{self.cluster.told}\nno end")
 
     def _run(self) -> None:
+        self.cluster.wait()
         self._checkouts += 1
         path = self.fleet.folder / f"whole-{self._checkouts}"
         git("clone", "--quiet", f"file://{self.fleet.repository.git}", path)

@@ -56,6 +56,7 @@ class Laptop:
         if program == "flux":
             return self.cluster.run_flux(words, cli)
         assert program == "flux-upgrade", command
+        self.cluster.wait()
         self.cluster.log.append(f"$ {command}")
         said = self._run_ours(words)
         self.cluster.log.append(said)

@@ -77,8 +77,12 @@ class Pair:
             read = {path: content for path, content in files.items() if not path.startswith(others)}
             cluster.reconcile({path.replace(f"{directory}/", f"{FOLDER}/"): text for path, text in read.items()})
 
-    def run_flux(self, words: list[str]) -> str:
-        """Run the Flux CLI in both clusters."""
+    def wait(self) -> None:
         for cluster in self.clusters.values():
-            cluster.run_flux(words)
+            cluster.wait()
+
+    def run_flux(self, words: list[str], cli: str = "") -> str:
+        """Run the Flux CLI in both clusters. ``cli``: its minor, if a text names one."""
+        for cluster in self.clusters.values():
+            cluster.run_flux(words, cli)
         return ""

@@ -11,7 +11,7 @@ FIRST = "flux-upgrade plan"
 _MOST = 40  # Reports on one way
 _KNOWN = re.compile(
     r"Review the changed files, commit them, and merge them\b|Commit v\S+, merge it into \S+, and wait until Flux"
-    r"|Merge the migration, and wait until Flux|Check that the FluxInstance is ready"
+    r"|Merge the migration, and wait until Flux|Wait until Flux has reconciled them$|Check that the FluxInstance is ready"
 )
 
 
@@ -45,3 +45,5 @@ def _perform(laptop: Laptop, step: Instruction) -> None:
         laptop.commit()
     if re.search(r"\bmerge\b", sentence, re.IGNORECASE):
         laptop.push()
+    if re.search(r"\bwait until Flux\b", sentence, re.IGNORECASE):
+        laptop.cluster.wait()

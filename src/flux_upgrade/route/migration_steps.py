@@ -82,12 +82,14 @@ def _rollout(merge: str, target: str, moves: Sequence[Move], releases: Iterable[
         sentence = f"{merge}. {capitalized(wait)}" if merge == MERGE else f"{merge}, and {wait}"
         yield Step(Stage.RECONCILE, Task.MERGE, sentence, afterwards=served)
         return
-    # Until it has run, the API server may refuse them, and Flux does not get to its end.
+    # The API server may reject the merged manifests until `flux migrate` has run.
     yield Step(Stage.RECONCILE, Task.MERGE, merge, afterwards="the branch that Flux follows has the migration")
-    cli = {cli_for(Version(release)) for release in releases if release}
-    with_cli = f" with the Flux CLI {cli.pop()}" if len(cli) == 1 else ""
-    sentence = f"Run `flux migrate`{with_cli} in the cluster right after the merge, and {wait}"
-    yield Step(Stage.RECONCILE, Task.FLUX_MIGRATE, sentence, needs=(Need.MERGE,), afterwards=served)
+    minors = {cli_for(Version(release)) for release in releases if release}
+    cli = f" with the Flux CLI {minors.pop()}" if len(minors) == 1 else ""
+    sentence = f"Run `flux migrate`{cli} in the cluster, right after the merge"
+    written = "objects are stored in the API versions that the manifests have"
+    yield Step(Stage.RECONCILE, Task.FLUX_MIGRATE, sentence, needs=(Need.MERGE,), afterwards=written)
+    yield Step(Stage.RECONCILE, Task.WAIT, capitalized(wait), Actor.FLUX, (Need.STEP,), served)
 
 
 def after_migration(
