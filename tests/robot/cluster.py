@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import yaml
 
 from robot.installations import Installation
+from robot.program import run_ours
 from robot.releases import Flux, crds
 from small_api_server import RefusedError, SmallApiServer
 
@@ -50,6 +51,7 @@ class FollowingCluster:
     server: Server = field(default_factory=SmallServer)
     releases: list[str] = field(default_factory=list)  # Releases that ran, in order
     _rejected: list[Mapping[str, Any]] = field(default_factory=list)  # Resources that Flux tries to apply again
+    _planned: str = ""  # Release in the files of the base
     log: list[str] = field(default_factory=list)  # Printed texts and deeds, for the reader of a failed test
 
     @property
@@ -61,15 +63,26 @@ class FollowingCluster:
 
     def reconcile(self, files: Mapping[str, str]) -> None:
         """Apply files, as Flux does. Raises AssertionError if the API server refuses a CRD."""
-        release = self.installation.release(files[self.installation.place])
+        self._planned = self.installation.release(files)
+        if not self.releases or not self.installation.is_for_terraform:
+            self._install(self._planned)
+        self._rejected = list(_resources(files))
+        self._apply()
+
+    def run_terraform(self) -> None:
+        """Apply what is merged, as Terraform does."""
+        assert self.installation.is_for_terraform, f"{self.told}\nTerraform has nothing to apply"
+        self.log.append("$ terraform apply")
+        self._install(self._planned)
+        self._apply()
+
+    def _install(self, release: str) -> None:
         try:
             self.server.install(self.flux(release))
         except RefusedError as refused:
             raise AssertionError(f"{self.told}\n{release} is refused: {refused}") from refused
         if self.installation.is_operated:
             self.server.migrate()
-        self._rejected = list(_resources(files))
-        self._apply()
         if self.releases[-1:] != [release]:
             self.releases.append(release)
 
@@ -83,6 +96,11 @@ class FollowingCluster:
         faults = [(resource, [*self.server.faults(resource)]) for resource in self._rejected]
         self._rejected = [resource for resource, reasons in faults if reasons]
         return [reason for _, reasons in faults for reason in reasons]
+
+    def run_ours(self, words: list[str], directory: Path) -> str:
+        """Return what the program prints in a directory."""
+        self.wait()
+        return run_ours(words, directory, self.source, self.log)
 
     def run_flux(self, words: list[str], cli: str = "") -> str:
         """Run the Flux CLI. ``cli``: its minor, if a text names one."""

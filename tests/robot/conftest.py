@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 
 from real_parts import require_shared, shared
+from robot.installations import INSTALLATIONS, OWN_ARTIFACT
 from robot.journeys import journeys
 
-_SAMPLES = {"journey": 24, "hosted": 10}
+_SAMPLES = {"journey": (24, INSTALLATIONS), "hosted": (10, INSTALLATIONS), "tagged": (6, (OWN_ARTIFACT,))}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     source = shared("conformance", "releases")
-    for name, most in _SAMPLES.items():
+    for name, (most, installations) in _SAMPLES.items():
         if name in metafunc.fixturenames:
             is_whole = metafunc.config.getoption("--all-journeys")
             # Without the data, the fixture `releases` says what is missing.
-            ways = journeys(source, None if is_whole else most) if source.exists() else [None]
+            ways = journeys(source, None if is_whole else most, installations) if source.exists() else [None]
             metafunc.parametrize(name, ways, ids=map(str, ways))
 
 

@@ -38,6 +38,8 @@ spec:
     kind: GitRepository
     name: flux-system
 """
+_MANIFEST = f"{FOLDER}/flux-system/gotk-components.yaml"
+_TERRAFORM = "infra/flux.tf"
 _RELEASE = re.compile(r"\bv?(2\.\d+\.\d+)\b")
 
 
@@ -48,14 +50,23 @@ class Installation(NamedTuple):
     is_content: bool = False  # The file is what is installed
     has_all: bool = False  # Has the image controllers in any case
     is_operated: bool = False  # The flux-operator runs `flux migrate` by itself
+    is_for_terraform: bool = False  # A merge changes nothing in the cluster before Terraform applies it
+    twin: str = ""  # Path of a second file that has to name the same release
 
-    def release(self, content: str) -> str:
-        """Return the release that the file installs."""
-        if self.is_content:
-            return content.partition("# Flux Version: ")[2].partition("\n")[0]
-        releases = set(_RELEASE.findall(content))
-        assert len(releases) == 1, content
-        return f"v{releases.pop()}"
+    def release(self, files: Mapping[str, str]) -> str:
+        """Return the release that files install."""
+        content = files[self.place]
+        if not self.is_content:
+            return _only_release(content)
+        release = content.partition("# Flux Version: ")[2].partition("\n")[0]
+        assert not self.twin or _only_release(files[self.twin]) == release, files[self.twin]
+        return release
+
+
+def _only_release(content: str) -> str:
+    releases = set(_RELEASE.findall(content))
+    assert len(releases) == 1, content
+    return f"v{releases.pop()}"
 
 
 def _kustomization(*resources: str) -> str:
@@ -74,7 +85,7 @@ def rendered(flux: Flux) -> str:
 
 def _manifest(flux: Flux) -> Mapping[str, str]:
     return {
-        f"{FOLDER}/flux-system/gotk-components.yaml": rendered(flux),
+        _MANIFEST: rendered(flux),
         f"{FOLDER}/flux-system/gotk-sync.yaml": SYNC,
         f"{FOLDER}/flux-system/kustomization.yaml": _kustomization("gotk-components.yaml", "gotk-sync.yaml"),
     }
@@ -148,10 +159,41 @@ spec:
     return {f"{FOLDER}/flux.yaml": instance}
 
 
+def _terraform(flux: Flux) -> Mapping[str, str]:
+    extra = ", ".join(f'"{name}-controller"' for name in OF_IMAGES if flux.has_images)
+    resource = f"""terraform {{
+  required_providers {{
+    flux = {{
+      source = "fluxcd/flux"
+    }}
+  }}
+}}
+
+resource "flux_bootstrap_git" "this" {{
+  path             = "{FOLDER}"
+  version          = "{flux.release}"
+  components_extra = [{extra}]
+}}
+"""
+    return {_TERRAFORM: resource}
+
+
+def _terraform_and_manifest(flux: Flux) -> Mapping[str, str]:
+    return {**_terraform(flux), **_manifest(flux)}
+
+
+OWN_ARTIFACT = Installation(
+    "own artifact",
+    lambda flux: {"flux-system/gotk-components.yaml": rendered(flux)},
+    "flux-system/gotk-components.yaml",
+    is_content=True,
+)
 INSTALLATIONS = (
-    Installation("manifest", _manifest, f"{FOLDER}/flux-system/gotk-components.yaml", is_content=True),
+    Installation("manifest", _manifest, _MANIFEST, is_content=True),
     Installation("install.yaml", _install_yaml, f"{FOLDER}/flux/install.yaml", is_content=True),
     Installation("remote base", _remote_base, f"{FOLDER}/flux/kustomization.yaml", has_all=True),
     Installation("flux-manifests", _flux_manifests, f"{FOLDER}/flux.yaml", has_all=True),
     Installation("FluxInstance", _instance, f"{FOLDER}/flux.yaml", is_operated=True),
+    Installation("Terraform", _terraform, _TERRAFORM, is_for_terraform=True),
+    Installation("Terraform and manifest", _terraform_and_manifest, _MANIFEST, is_content=True, twin=_TERRAFORM),
 )

@@ -35,11 +35,11 @@ class Journey(NamedTuple):
         assert len(cluster.releases) - 1 <= most, cluster.told
 
 
-def journeys(releases: Path, most: int | None) -> list[Journey]:
+def journeys(releases: Path, most: int | None, installations: Sequence[Installation] = INSTALLATIONS) -> list[Journey]:
     """Return a sample of at most so many; None: all."""
     every = [
         Journey(release, installation, has_images)
-        for release, installation, has_images in product(_ends(releases), INSTALLATIONS, (False, True))
+        for release, installation, has_images in product(_ends(releases), installations, (False, True))
         if not (has_images and installation.has_all)
     ]
     return random.Random(_SEED).sample(every, most) if most is not None else every  # noqa: S311 (a sample)

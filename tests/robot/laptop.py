@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from flux_upgrade import main
-from git_servers import PERSON, git
+from git_servers import git
 from robot.cluster import FollowingCluster
 from robot.pair import Pair
 
@@ -19,6 +16,11 @@ from robot.pair import Pair
 class Laptop:
     folder: Path
     cluster: FollowingCluster | Pair
+
+    @property
+    def first(self) -> str:
+        """The command to begin with."""
+        return "flux-upgrade plan"
 
     @property
     def checkout(self) -> Path:
@@ -50,23 +52,26 @@ class Laptop:
         paths = git("ls-tree", "-r", "--name-only", "main", at=origin).splitlines()
         self.cluster.reconcile({path: git("show", f"main:{path}", at=origin) for path in paths})
 
+    def apply(self) -> None:
+        """Run Terraform."""
+        assert isinstance(self.cluster, FollowingCluster), f"{self.cluster.told}\nTerraform has nothing to apply"
+        self.cluster.run_terraform()
+
+    def remove_item(self, path: str, line: int) -> None:
+        """Remove the item of a list that a line belongs to, and its list if that is the only one."""
+        file = self.checkout / path
+        lines = file.read_text().splitlines(keepends=True)
+        first = max(number for number in range(line) if lines[number].startswith("- "))
+        last = next((number for number in range(first + 1, len(lines)) if lines[number][0] != " "), len(lines))
+        if lines[first - 1][0] != " " and lines[last : last + 1] == []:
+            first -= 1
+        file.write_text("".join(lines[:first] + lines[last:]))
+        self.cluster.log.append(f"> remove {path}:{first + 1} to {last}")
+
     def run(self, command: str, cli: str = "") -> str:
         """Return what a program prints. ``cli``: the minor of the Flux CLI to use."""
         program, *words = shlex.split(command)
         if program == "flux":
             return self.cluster.run_flux(words, cli)
         assert program == "flux-upgrade", command
-        self.cluster.wait()
-        self.cluster.log.append(f"$ {command}")
-        said = self._run_ours(words)
-        self.cluster.log.append(said)
-        return said
-
-    def _run_ours(self, words: list[str]) -> str:
-        if not any(each.startswith("--release-source=") for each in words):
-            words = [*words, f"--release-source={self.cluster.source}"]
-        out, err = io.BytesIO(), io.StringIO()
-        with contextlib.chdir(self.checkout):
-            code = main.run(words, PERSON, out, err)
-        assert code == 0, f"{self.cluster.told}\nends with {code}: {out.getvalue().decode()}{err.getvalue()}"
-        return out.getvalue().decode()
+        return self.cluster.run_ours(words, self.checkout)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from robot.cluster import FollowingCluster
 from robot.installations import FOLDER, INSTALLATIONS
+from robot.program import run_ours
 
 _SHARED = "apps/base"
 _HELM_RELEASE = """apiVersion: helm.toolkit.fluxcd.io/v2beta1
@@ -80,6 +81,11 @@ class Pair:
     def wait(self) -> None:
         for cluster in self.clusters.values():
             cluster.wait()
+
+    def run_ours(self, words: list[str], directory: Path) -> str:
+        """Return what the program prints in a directory."""
+        self.wait()
+        return run_ours(words, directory, self.source, self.log)
 
     def run_flux(self, words: list[str], cli: str = "") -> str:
         """Run the Flux CLI in both clusters. ``cli``: its minor, if a text names one."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _STEP = re.compile(r"^Step (\d+) +(.*)$")
+_PLACE = re.compile(r"^ {10}(\S.*)$")
 _COMMAND = re.compile(r"^ +\$ (.*)$")
 _NEXT = re.compile(r"^Next: +(.*)$")
 _CLI = re.compile(r"\bFlux CLI (2\.\d+)")
@@ -16,6 +17,7 @@ _NUMBER = re.compile(r"(?:^| \()step (\d+)\)?$")
 class Instruction(NamedTuple):
     sentence: str
     command: str = ""  # To be typed; empty: the sentence is all there is
+    places: tuple[str, ...] = ()
 
 
 class Report(NamedTuple):
@@ -46,10 +48,13 @@ def report_of(text: str) -> Report:
     following = ""
     for line in text.splitlines():
         step, command, after = _STEP.match(line), _COMMAND.match(line), _NEXT.match(line)
+        place = _PLACE.match(line)
         if step is not None:
             steps.append(Instruction(step[2]))
         elif command is not None:
             steps[-1] = steps[-1]._replace(command=command[1])
+        elif place is not None and steps:
+            steps[-1] = steps[-1]._replace(places=(*steps[-1].places, place[1]))
         elif after is not None:
             following = after[1]
     return Report(text, tuple(steps), following)

@@ -11,6 +11,21 @@ from robot.laptop import Laptop
 
 _CONFIG = ".github/flux-upgrade.yaml"
 _ALERTS = f"{FOLDER}/alerts.yaml"
+_KUSTOMIZATION = f"{FOLDER}/flux-system/kustomization.yaml"
+_PATCHED = """apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+- gotk-components.yaml
+- gotk-sync.yaml
+patches:
+- target:
+    kind: CustomResourceDefinition
+    name: helmreleases.helm.toolkit.fluxcd.io
+  patch: |
+    - op: replace
+      path: /spec/versions/2/served
+      value: false
+"""
 _APP = f"{FOLDER}/podinfo.yaml"
 _OLD = {
     _ALERTS: """apiVersion: notification.toolkit.fluxcd.io/v1beta2
@@ -72,6 +87,12 @@ def _on_a_branch(laptop: Laptop) -> None:
     laptop.commit()
 
 
+def _newest_on_a_branch(laptop: Laptop) -> None:
+    git("checkout", "--quiet", "-b", "upgrade", at=laptop.checkout)
+    laptop.run("flux-upgrade upgrade --approve=2.9")
+    laptop.commit()
+
+
 SCENARIOS = {
     "removed API versions": Scenario("v2.2.3", _OLD),
     "removed API versions, migrated with the upgrade": Scenario(
@@ -83,6 +104,11 @@ SCENARIOS = {
         "v2.3.0", begin=lambda laptop: laptop.run("flux-upgrade upgrade --approve=2.7")
     ),
     "a step on a branch that is not merged": Scenario("v2.3.0", begin=_on_a_branch),
+    "a patch that breaks": Scenario("v2.6.4", {_KUSTOMIZATION: _PATCHED}),
+    "the newest release, not committed": Scenario(
+        "v2.8.8", begin=lambda laptop: laptop.run("flux-upgrade upgrade --approve=2.9")
+    ),
+    "the newest release on a branch that is not merged": Scenario("v2.8.8", begin=_newest_on_a_branch),
     "minors that are approved together": Scenario(
         "v2.3.0", begin=lambda laptop: laptop.run("flux-upgrade upgrade --approve=2.7 --approve=2.9")
     ),

@@ -58,7 +58,9 @@ def test_a_row_for_each_upgrade_of_a_cluster_with_its_pull_request_and_its_state
     assert text.startswith(
         "## Flux\n\n**1 cluster: 1 ready.** 1 pull request opened and 1 pull request unchanged.\n\n|"
     )
-    steps = f"1. Merge [#1]({PULL}/1) to upgrade to v2.8.8\n2. Approve Flux 2.9 ([#2]({PULL}/2))\n"
+    steps = (
+        f"1. Upgrade to v2.8.8: merge [#1]({PULL}/1)\n2. Approve Flux 2.9: mark [#2]({PULL}/2) as ready for review\n"
+    )
     assert f"### Next steps\n\n{steps}\n" in text
 
 

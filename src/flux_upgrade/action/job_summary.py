@@ -14,7 +14,7 @@ from flux_upgrade.policy.feedback import APPROVED
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.report.overview import Overview, overview
 from flux_upgrade.report.plans import step
-from flux_upgrade.report.pull_requests import MOST_NAMES, all_plans, open_pulls, waiting, without_plans, would_be
+from flux_upgrade.report.pull_requests import MOST_NAMES, open_pulls, waiting, without_plans, would_be
 from flux_upgrade.route.rows import Remark, Row, State
 from flux_upgrade.route.step import Step
 
@@ -29,7 +29,7 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     ``written`` false: the run only reported what it would do. ``approve_command`` up to the version,
     and the page with the button "Run workflow": empty where there is none.
     """
-    found = overview(done.plans, pulls=open_pulls(done))
+    found = overview(done.plans, pulls=open_pulls(done) if written else {})
     without = without_plans(done)
     verdict = _verdict(found, done.results, written=written) if found.rows else f"{capitalized(without)}."
     parts = ["## Flux", verdict]
@@ -47,7 +47,7 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
             "### Next steps",
             "\n".join(_step(at, each, found.concerned(each)) for at, each in enumerate(found.steps, 1)),
         ]
-    parts += _approvals(done, approve_command, workflow_url)
+    parts += _approvals(found.rows, done, approve_command, workflow_url)
     if found.remarks:
         parts += ["### Good to know", "\n".join(map(_remark, found.remarks))]
     warnings = (*done.repository.warnings, *(text for result in done.results for text in result.warnings))
@@ -120,11 +120,8 @@ def _sentence(step: Step) -> str:
     number = f"#{step.link.rpartition('/')[2]}"
     if not step.link:
         return prose(step.sentence)
-    before, link, after = step.sentence.partition(number)
-    linked = f"[{number}]({step.link})"
-    if not link:
-        return f"{prose(before)} ({linked})"
-    return f"{prose(before.rstrip())} {linked}{prose(after)}"
+    before, _, after = step.sentence.partition(number)
+    return f"{prose(before.rstrip())} [{number}]({step.link}){prose(after)}"
 
 
 def _remark(each: Remark) -> str:
@@ -170,12 +167,13 @@ def _is_draft(result: Result) -> bool:
     return result.is_draft and not result.is_issue  # it was to be one
 
 
-def _approvals(done: Round, command: str, workflow_url: str) -> Iterator[str]:
+def _approvals(rows: Iterable[Row], done: Round, command: str, workflow_url: str) -> Iterator[str]:
     there = [result for result in done.results if result.url and result.action is not Action.CLOSED]
     ways = ["mark the draft as ready for review"] if any(map(_is_draft, there)) else []
     if any(result.is_issue for result in there):
         ways.append(f"add the label `{APPROVED}` to the issue")
-    decisions = (each for plan in all_plans(done.plans) for each in plan.decisions)
+    # A later step of an upgrade has no row: it waits for the step before it.
+    decisions = (row.decision for row in rows)
     return approvals(decisions, ways, command, workflow_url, of_several=len(done.plans) > 1)
 
 
@@ -211,4 +209,6 @@ def approvals(
 def _waits(decision: Upgrade | Hold) -> bool:
     if isinstance(decision, Upgrade):
         return not decision.approved
-    return bool(decision.approve_with) or (decision.reason is HoldReason.NEEDS_APPROVAL and bool(decision.target))
+    is_declined = bool(decision.reason.effect.verb)
+    is_waiting = (is_declined or decision.reason is HoldReason.NEEDS_APPROVAL) and bool(decision.target)
+    return bool(decision.approve_with) or is_waiting

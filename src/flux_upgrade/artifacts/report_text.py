@@ -36,12 +36,11 @@ def overview_of(planned: ArtifactPlan, state: State | None = None) -> Overview:
     # What is pushed and may not be promoted is both.
     held = {(hold.bump_kind, hold.target) for hold in plan.holds if hold.target}
     rows = [
-        row._replace(state=state) if state is not None and row.state is State.READY else row
+        row._replace(state=state if state is not None and row.state is State.READY else row.state, is_tag=True)
         for row in decision_rows(plan, str(planned.pulled.address))
         if not (isinstance(row.decision, Upgrade) and (row.decision.bump_kind, row.decision.target) in held)
     ]
-    # A tag that was moved leaves nothing to do.
-    steps = tuple(route_of([row for row in rows if row.state is not State.UPGRADED], ()))
+    steps = tuple(route_of(rows, ()))
     remarks = (*remarks_of(rows), *(Remark(each, ()) for each in planned.remarks))
     return Overview(tuple(rows), steps, remarks, noun="artifact")
 

@@ -42,6 +42,7 @@ class ClusterBase(NamedTuple):
     pin: Pin | Unknown  # The installation in that commit
     written: Version  # The release in the file, which may be uncommitted
     branch: str | Unknown  # The branch that Flux follows; Unknown: the commit is the one that is checked out
+    is_for_terraform: bool = False  # A merge has no effect before Terraform applies it
 
     @property
     def is_behind(self) -> bool:

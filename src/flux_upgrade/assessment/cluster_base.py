@@ -12,6 +12,7 @@ from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.file_history import FollowedFile, FollowedFiles
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.pins.discover import pin_in
+from flux_upgrade.pins.formats import terraform_files
 from flux_upgrade.pins.pin import Pin
 
 
@@ -22,9 +23,11 @@ def base_of(pin: Pin, path: str, evidence: Evidence) -> ClusterBase | None:
         return None
     branch = evidence.tree.followed_branch(path, evidence.is_this_repository)
     followed = _followed(pin, path, branch, files)
+    is_for_terraform = terraform_files.is_for_terraform(path)
     if isinstance(followed, Unknown):
-        return ClusterBase(followed, pin.version, followed)
-    return ClusterBase(_pin_in(followed.content, pin, path, evidence), pin.version, followed.instead or branch)
+        return ClusterBase(followed, pin.version, followed, is_for_terraform)
+    same = _pin_in(followed.content, pin, path, evidence)
+    return ClusterBase(same, pin.version, followed.instead or branch, is_for_terraform)
 
 
 def _followed(pin: Pin, path: str, branch: str | Unknown, files: FollowedFiles) -> FollowedFile | Unknown:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.cli.flags import DEFAULT_SOURCE
 from flux_upgrade.cli.options import UpgradeOptions
+from flux_upgrade.commands.unmerged import unmerged_in
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.planning.planner import Inventory
@@ -39,7 +40,9 @@ def plan_report(
             from flux_upgrade.report.overview import overview
             from flux_upgrade.report.route_json import route_value
 
-            found = overview(plans, inventory.reported_only, pulls={} if options.pull_request else None)
+            pulls: Pulls | None = {} if options.pull_request else None
+            unmerged = unmerged_in(inventory, options.path) if pulls is None else lambda _: {}
+            found = overview(plans, inventory.reported_only, pulls=pulls, unmerged=unmerged)
             steps = route_value(found.route, _commands(options, environment).typed)
             void = (*inventory.void, *([unseen] if unseen else []))
             return plans_json(plans, inventory.reported_only, void, steps)
@@ -93,7 +96,7 @@ def round_report(
     if options.output.details:
         return round_text(done, calls=calls, written=writes)
     lines = results_lines(done, written=writes)
-    return _overview(inventory, done.plans, options, environment, done=lines, pulls=open_pulls(done))
+    return _overview(inventory, done.plans, options, environment, done=lines, pulls=open_pulls(done) if writes else {})
 
 
 def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
@@ -111,7 +114,8 @@ def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
     from flux_upgrade.report.overview import overview  # late: details and JSON are reports of their own
 
     details = () if states else ("plan",) if states is None else ("upgrade", "--dry-run")
-    found = overview(plans, inventory.reported_only, states=states, pulls=pulls)
+    unmerged = unmerged_in(inventory, options.path) if pulls is None else lambda _: {}
+    found = overview(plans, inventory.reported_only, states=states, pulls=pulls, unmerged=unmerged)
     return _text(found, options, environment, details, done)
 
 

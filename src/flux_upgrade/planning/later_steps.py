@@ -83,9 +83,12 @@ def _reconciled(release: Version, base: ClusterBase) -> str:
 def _rolled_out(release: Version, base: ClusterBase) -> str:
     if isinstance(base.pin, Unknown):
         return f"wait until `flux version` shows that the cluster runs {release}"
-    if isinstance(base.branch, Unknown):
-        return f"commit and merge {release}, and wait until Flux has reconciled it"
-    return f"commit {release}, merge it into {base.branch}, and wait until Flux has reconciled it"
+    merge = f"commit and merge {release}"
+    if not isinstance(base.branch, Unknown):
+        merge = f"commit {release}, merge it into {base.branch}"
+    if base.is_for_terraform:
+        merge += ", apply it with Terraform"
+    return f"{merge}, and wait until Flux has reconciled it"
 
 
 def _where(base: ClusterBase) -> str:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from flux_upgrade.assessment.assessment import ClusterBase
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
@@ -72,11 +73,13 @@ def overview(
     *,
     states: Mapping[tuple[str, int], State] | None = None,
     pulls: Pulls | None = None,
+    unmerged: Callable[[Sequence[Row]], Mapping[str, ClusterBase]] = lambda _: {},
 ) -> Overview:
     """What is shown first.
 
     ``reported``: what is recognized and never changed. ``states``: what came of plans that were carried
-    out, by path and line. ``pulls``: the open pull requests; None: the run is about files.
+    out, by path and line. ``pulls``: the open pull requests; None: the run is about files. ``unmerged``: finds
+    the clusters, of those that are up to date, that run an older release than their file has.
     """
     found = [row for group in plans for row in rows_of(group)]
     if states:
@@ -85,12 +88,14 @@ def overview(
     rows = [each for each in found if not (each.is_reference and is_left(each))]
     steps: tuple[Step, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    if any(each.state is not State.UP_TO_DATE for each in rows):
+    newest = [row for row in rows if row.state is State.UP_TO_DATE and not row.is_reference]
+    ahead = unmerged(newest) if newest else {}
+    if ahead or any(each.state is not State.UP_TO_DATE for each in rows):
         from flux_upgrade.report.remarks import remarks_of
         from flux_upgrade.route.route import route_of  # late: nearly every run has none
 
         written = {path for (path, _), state in (states or {}).items() if state is State.UPGRADED}
-        steps, remarks = tuple(route_of(rows, plans, written, pulls)), tuple(remarks_of(rows))
+        steps, remarks = tuple(route_of(rows, plans, written, pulls, ahead)), tuple(remarks_of(rows))
     clusters = [cluster for group in plans for cluster in group.update_group.clusters]
     disagreeing = [f"{name}: its version references disagree: {'; '.join(places)}" for name, places in drift(clusters)]
     return Overview(

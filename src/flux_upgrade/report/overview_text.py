@@ -169,13 +169,19 @@ def _steps(steps: Iterable[tuple[Step, tuple[str, ...]]], commands: Commands, te
 def _step(number: int, step: Step, concerned: tuple[str, ...], commands: Commands, terminal: Terminal) -> Iterator[str]:
     who = f" ({first_few(concerned, _MOST_CLUSTERS)})" if concerned else ""
     head = f"Step {number:<3}"
-    first, *rest = _wrapped(f"{head}{printable(step.sentence + who)}", terminal, _STEP)
+    first, *rest = _wrapped(f"{head}{printable(_sentence(step) + who)}", terminal, _STEP)
     yield from (terminal.paint(head, _BOLD) + first.removeprefix(head), *rest)
     for place in capped(step.places, _MOST_PLACES):
         yield from _wrapped(f"{' ' * _STEP}  {printable(place)}", terminal, _STEP + 4)
     command = commands.typed(step)
     if command:
         yield f"{' ' * _STEP}{terminal.paint(f'$ {command}', _BOLD)}"
+
+
+def _sentence(step: Step) -> str:
+    """Return the sentence with the address of the pull request in place of its number."""
+    number = f"#{step.link.rpartition('/')[2]}"
+    return step.sentence.replace(number, step.link, 1) if step.link else step.sentence
 
 
 def _remarks(remarks: Sequence[Remark], terminal: Terminal) -> Iterator[str]:
@@ -207,7 +213,7 @@ def _next(steps: Sequence[Step], commands: Commands, terminal: Terminal) -> Iter
     if command:
         yield f"Next:     {command}"
     else:
-        sentence = printable(f"{step.sentence[:1].lower()}{step.sentence[1:]} (step {number})")
+        sentence = printable(f"{_sentence(step)[:1].lower()}{_sentence(step)[1:]} (step {number})")
         yield from _wrapped(f"Next:     {sentence if len(sentence) <= _LONG else f'step {number}'}", terminal, 10)
 
 

@@ -91,9 +91,11 @@ def _result(result: Result, *, written: bool) -> Iterator[str]:
 def open_pulls(done: Round) -> Pulls:
     """Return the pull requests that are open after a run, as steps name them."""
     return {
-        (result.update_group.slug, result.bump_kind): OpenPull(result.number, result.url, result.is_draft)
+        (result.update_group.slug, result.bump_kind): OpenPull(
+            result.number, result.url, result.is_draft, result.is_issue
+        )
         for result in done.results
-        if result.number and not result.is_issue and result.action in _OPEN
+        if result.number and result.action in _OPEN
     }
 
 

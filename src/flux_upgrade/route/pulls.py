@@ -6,16 +6,28 @@ from collections.abc import Mapping
 
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.policy.decision import BumpKind
+from flux_upgrade.policy.feedback import APPROVED
 
 
 class OpenPull(NamedTuple):
     number: int
     url: str
     is_draft: bool = False
+    is_issue: bool = False  # In place of a draft
 
     @property
     def name(self) -> str:
         return f"#{self.number}"
+
+    @property
+    def merge(self) -> str:
+        return f"mark {self.name} as ready for review, and merge it" if self.is_draft else f"merge {self.name}"
+
+    @property
+    def approve(self) -> str:
+        return (
+            f"add the label `{APPROVED}` to {self.name}" if self.is_issue else f"mark {self.name} as ready for review"
+        )
 
 
 Pulls = Mapping[tuple[str, BumpKind], OpenPull]

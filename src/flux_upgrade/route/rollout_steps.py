@@ -8,6 +8,7 @@ from flux_upgrade.assessment.assessment import Assessment, ClusterBase
 from flux_upgrade.model.text import capitalized
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.versions import Version
+from flux_upgrade.pins.formats.terraform_files import is_for_terraform
 from flux_upgrade.planning.later_steps import rollout_before
 from flux_upgrade.policy.decision import Hold
 from flux_upgrade.route.rows import Row
@@ -22,20 +23,31 @@ def is_unknown_branch(step: Step) -> bool:
 
 
 def after_writing(row: Row) -> Iterator[Step]:
-    """Yield what follows an upgrade that is in the files."""
+    """Yield what follows an upgrade that is in the files, or to which a tag points."""
     impact = row.plan.impact_of(row.decision)
     base = impact.base if impact is not None else None
     later = impact.upgrade_path[1:] if impact is not None else ()
-    merge, merged = _MERGE, f"the branch that Flux follows has {row.target}"
-    if base is not None and isinstance(base.pin, Unknown):
-        reconciled = f"`flux version` shows that the cluster runs {row.target}"
-    else:
-        reconciled = f"Flux has reconciled {row.target}"
-        merge += f" into {base.branch}" if base is not None and not isinstance(base.branch, Unknown) else ""
-    sentence = f"{merge}. Wait until {reconciled}" if later else merge
-    yield Step(Stage.MERGE, Task.MERGE, sentence, afterwards=reconciled.replace("`", "") if later else merged)
+    if not row.is_tag:
+        yield merge(row.plan.path, row.target, base, is_last=not later)
+    elif later:
+        sentence = f"Wait until Flux has reconciled {row.target} in every cluster that follows the tag"
+        yield Step(Stage.ROLLOUT, Task.WAIT, sentence, afterwards=f"the clusters run {row.target}")
     if later:
         yield _go_on(later[0], base)
+
+
+def merge(path: str, release: str, base: ClusterBase | None, *, is_last: bool = True) -> Step:
+    """Return the step that merges a changed file. ``is_last``: no other step waits until the cluster runs it."""
+    sentence, reconciled = _MERGE, f"Flux has reconciled {release}"
+    if base is not None and isinstance(base.pin, Unknown):
+        reconciled = f"`flux version` shows that the cluster runs {release}"
+    elif base is not None and not isinstance(base.branch, Unknown):
+        sentence += f" into {base.branch}"
+    after = ["apply the changed Terraform files"] if is_for_terraform(path) else []
+    after += [] if is_last else [f"wait until {reconciled}"]
+    sentence = ". ".join(filter(None, [sentence, capitalized(", and ".join(after))]))
+    done = f"the branch that Flux follows has {release}" if is_last else f"the cluster runs {release}"
+    return Step(Stage.MERGE, Task.MERGE, sentence, afterwards=done)
 
 
 def after_rollout(impact: Assessment, hold: Hold) -> Iterator[Step]:

@@ -5,8 +5,9 @@ What is the same for several clusters is one step, with all places that it conce
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from flux_upgrade.assessment.assessment import ClusterBase
 from flux_upgrade.findings.finding import by_change, change_task, first_places
 from flux_upgrade.impact.impact import Harm
 from flux_upgrade.model.text import first_few
@@ -15,26 +16,36 @@ from flux_upgrade.planning.approvals import split
 from flux_upgrade.planning.plan import UpdateGroupPlan
 from flux_upgrade.route.migration_steps import migrations
 from flux_upgrade.route.pulls import Pulls
-from flux_upgrade.route.rollout_steps import is_unknown_branch
+from flux_upgrade.route.rollout_steps import is_unknown_branch, merge
 from flux_upgrade.route.row_steps import findings_of, is_ready, of_row
 from flux_upgrade.route.rows import Row, State
 from flux_upgrade.route.step import Actor, Need, Stage, Step, Task
 
 _FEW = 3
+_ALL_MERGED: Mapping[str, ClusterBase] = {}
 
 
 def route_of(
-    rows: Sequence[Row], plans: Sequence[UpdateGroupPlan], written: Collection[str] = (), pulls: Pulls | None = None
+    rows: Sequence[Row],
+    plans: Sequence[UpdateGroupPlan],
+    written: Collection[str] = (),
+    pulls: Pulls | None = None,
+    unmerged: Mapping[str, ClusterBase] = _ALL_MERGED,
 ) -> Iterator[Step]:
     """Yield each step once, in order.
 
     ``written``: paths of the files that this run has migrated. ``pulls``: what is open; None: the run opens none.
+    ``unmerged``: path of a file that has the newest release → what the cluster runs instead.
     """
     merged: dict[Step, list[Step]] = {}
     by = Actor.YOU if pulls is None else Actor.FLUX_UPGRADE
     moving = [row for row in rows if row.state not in (State.UP_TO_DATE, State.FAILED) and not row.is_reference]
     planned = frozenset(row.current for row in moving)
     of_rows = [step for row in rows for step in of_row(row, pulls or {}, planned)]
+    for row in rows:
+        base = unmerged.get(row.plan.path) if row.state is State.UP_TO_DATE else None
+        if base is not None:
+            of_rows.append(merge(row.plan.path, str(row.plan.pin.version), base)._replace(clusters=(row.name,)))
     for step in (*migrations(rows, plans, written, pulls or {}, by=by), *of_rows, *_of_changes(rows)):
         merged.setdefault(step.kind, []).append(step)
     # One merge takes all files. A branch is looked for only for clusters: if it is unknown for one, that stays a step.

@@ -64,14 +64,14 @@ def _of_upgrade(row: Row, upgrade: Upgrade, pulls: Pulls) -> Iterator[Step]:
     if row.state is State.UPGRADED:
         yield from after_writing(row)
     elif row.state is State.NEEDS_APPROVAL:
-        approval = _approval(row, steps)
-        yield approval._replace(link=pull.url) if pull is not None else approval
-    elif pull is not None and not pull.is_draft:
-        merged = f"the branch that Flux follows has {row.target}"
-        sentence = f"Merge {pull.name} to upgrade to {row.target}"
-        yield Step(Stage.READY, Task.MERGE, sentence, afterwards=merged, link=pull.url)
-    else:
+        step = _approval(row, steps)
+        yield step if pull is None else step._replace(sentence=f"{step.sentence}: {pull.approve}", link=pull.url)
+    elif pull is None or pull.is_issue:
         yield _upgrade(row, Stage.READY)
+    else:
+        merged = f"the branch that Flux follows has {row.target}"
+        sentence = f"Upgrade to {row.target}: {pull.merge}"
+        yield Step(Stage.READY, Task.MERGE, sentence, afterwards=merged, link=pull.url)
 
 
 def _of_hold(row: Row, hold: Hold, planned: frozenset[str]) -> Iterator[Step]:
@@ -133,8 +133,11 @@ def _unblock(row: Row, hold: Hold) -> Iterator[Step]:
     # What is listed below is not named twice.
     reason = hold.detail.partition(": ")[0] if conflicts else hold.detail
     ended = f"{row.target or row.name} is no longer held"
-    yield Step(Stage.UNBLOCK, Task.UNBLOCK, sentence, afterwards=ended, places=(place,), reason=reason)
-    yield Step(Stage.UNBLOCK, Task.UNBLOCK, sentence, afterwards=ended, places=conflicts)
+    step = Step(Stage.UNBLOCK, Task.UNBLOCK, sentence, afterwards=ended)
+    if hold.reason.effect.verb:  # Only an approval ends a rejection
+        step = step._replace(task=Task.APPROVE, argument=hold.bump_kind.approval(hold.target))
+    yield step._replace(places=(place,), reason=reason)
+    yield step._replace(places=conflicts)
 
 
 def _conflicts(row: Row) -> Iterator[str]:

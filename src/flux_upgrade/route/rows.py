@@ -41,6 +41,7 @@ class Row(NamedTuple):
     decision: Upgrade | Hold
     is_reference: bool  # It is no cluster
     group: str = ""  # Slug of the update group
+    is_tag: bool = False  # A tag is moved, so that nothing is merged
 
     @property
     def is_named(self) -> bool:

@@ -13,7 +13,7 @@ from flux_upgrade.model.text import decoded, repository_path
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats import hcl, hcl_json
 from flux_upgrade.pins.formats.hcl import Attribute, Block
-from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES, VALUES
 from flux_upgrade.snapshot.snapshot import Snapshot
 from flux_upgrade.snapshot.yaml_places import is_variable
 
@@ -21,7 +21,6 @@ RESOURCE = "flux_bootstrap_git"
 
 INTERPOLATION = re.compile(r"[$%]\{(?:(?![$%]\{)[^}])*\}")
 LOCK = ".terraform.lock.hcl"
-VALUES = (".tfvars", ".tfvars.json")
 # developer.hashicorp.com/terraform/language/files/override
 _OVERRIDE = re.compile(r"(?:.+_)?override\.(?:tf|tofu)(?:\.json)?")
 _MOST_ALIKE = 100  # Blocks of one address, values of one variable: each reference goes through them

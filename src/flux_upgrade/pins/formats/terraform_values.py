@@ -13,11 +13,10 @@ from functools import cached_property
 from flux_upgrade.model.text import decoded, is_below, joined_path
 from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.pins.formats.hcl import Attribute
-from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES
+from flux_upgrade.pins.formats.terraform_files import TERRAFORM_FILES, VALUES
 from flux_upgrade.pins.formats.terraform_module import (
     INTERPOLATION,
     LOCK,
-    VALUES,
     Module,
     TerraformBlock,
     one_line,

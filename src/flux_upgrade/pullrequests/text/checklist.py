@@ -10,7 +10,8 @@ from flux_upgrade.findings.kinds import in_the_way
 from flux_upgrade.findings.phrases import MARKDOWN
 from flux_upgrade.manifests.images import ImageState
 from flux_upgrade.model.markdown import bullets, code, plain, prose
-from flux_upgrade.model.text import capitalized, capped
+from flux_upgrade.model.text import capitalized, capped, enumeration
+from flux_upgrade.pins.formats.terraform_files import is_for_terraform
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.proposal import Proposal, ProposalContext
 from flux_upgrade.policy.decision import Hold
@@ -39,6 +40,7 @@ def tasks(view: View) -> list[str]:
         *_own_images(view),
         *_held(view),
         *view.context.remarks,
+        *_for_terraform(view),
         *flux_migrate.right_after_merging(view),
         *flux_migrate.after_merging(view),
     ]
@@ -71,6 +73,13 @@ def _api_versions(view: View) -> Iterator[str]:
 
 def _of_pins(view: View) -> Iterator[str]:
     yield from dict.fromkeys(plain(task) for _, upgrade in view.pins for task in upgrade.change.todo)
+
+
+def _for_terraform(view: View) -> Iterator[str]:
+    # If the cluster has a manifest as well, Flux applies that.
+    paths = dict.fromkeys(code(each.plan.path) for each in view.analyzed if is_for_terraform(each.plan.path))
+    if paths:
+        yield f"{flux_migrate.AFTER} apply {enumeration(paths)} with Terraform."
 
 
 def _given_up(view: View) -> Iterator[str]:
