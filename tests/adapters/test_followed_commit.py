@@ -123,3 +123,10 @@ def test_a_content_is_read_once(fleet: Fleet) -> None:
     assert checkout.blobs([oid]) == {oid: b"one"}
     (fleet.folder / ".git").rename(fleet.folder / "git")
     assert checkout.blobs([oid, "0" * 40]) == {oid: b"one"}
+
+
+def test_a_file_that_was_not_announced(fleet: Fleet) -> None:
+    fleet.pushed("one")
+    commit = FollowedCommit(Checkout(str(fleet.folder), PERSON), ["other.yaml"])
+    assert commit.file("other.yaml", "main", b"") == Unknown("it is not committed yet")
+    assert commit.file(PATH, "main", b"") == FollowedFile(b"one")

@@ -15,12 +15,12 @@ _FILE = b"100"  # How the modes of plain files begin
 
 
 class FollowedCommit:
-    """Lists ``paths`` once for each branch: the files that it may be asked about."""
+    """List ``paths`` once for each branch: the files that it may be asked about. Others are looked up one by one."""
 
     def __init__(self, checkout: Checkout, paths: Iterable[str] = ()) -> None:
         self._checkout, self._paths = checkout, frozenset(paths)
-        self._listed: dict[str, dict[str, str] | Unknown] = {}
-        """Oid of a commit → path of each file in it → oid of its content."""
+        self._listed: dict[tuple[str, frozenset[str]], dict[str, str] | Unknown] = {}
+        """Oid of a commit, with the paths to list → path of each file in it → oid of its content."""
 
     def file(self, path: str, branch: str | Unknown, present: bytes) -> FollowedFile | Unknown:
         try:
@@ -55,9 +55,10 @@ class FollowedCommit:
         return self._checkout.output("merge-base", head, newest) or newest  # a shallow history may not show it
 
     def _oids(self, commit: str, path: str) -> dict[str, str] | Unknown:
-        if commit not in self._listed:
-            ran = self._checkout.run("ls-tree", "-z", "--full-tree", commit, "--", *sorted({path, *self._paths}))
+        paths = self._paths if path in self._paths else frozenset({path})
+        if (commit, paths) not in self._listed:
+            ran = self._checkout.run("ls-tree", "-z", "--full-tree", commit, "--", *sorted(paths))
             entries = (entry.partition(b"\t") for entry in ran.out.split(b"\0") if entry.startswith(_FILE))
             files = {name.decode("utf-8", "surrogateescape"): facts.split()[2].decode() for facts, _, name in entries}
-            self._listed[commit] = Unknown(ran.why) if ran.status else files
-        return self._listed[commit]
+            self._listed[commit, paths] = Unknown(ran.why) if ran.status else files
+        return self._listed[commit, paths]
