@@ -149,8 +149,8 @@ class HoldReason(StrEnum):
     )
     STEP_PENDING = (
         "step-pending",
-        "The target takes several steps. An earlier step is only in your checkout: the branch that Flux follows does not have it yet.",
-        "Commit and merge that step, and wait until Flux has reconciled it. Then run flux-upgrade again.",
+        "The target takes several steps. An earlier step is held, or is only in your checkout: the branch that Flux follows does not have it yet.",
+        "Upgrade to that step, commit and merge it, and wait until Flux has reconciled it. Then run flux-upgrade again.",
         Effect(exit_codes=f"{errors.ApiRemoved.exit_code} with `--to`, otherwise 0", holds_cluster=True),
     )
     COMPONENT_IN_USE = (
