@@ -6,14 +6,16 @@ from dataclasses import replace
 
 from flux_upgrade.assessment.assessment import ClusterBase
 from flux_upgrade.assessment.evidence import Evidence, Transition
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.impact.stored_versions.refused import release_of
 from flux_upgrade.manifests.parts import Part, join
 from flux_upgrade.model.errors import FluxUpgradeError, Unreadable
 from flux_upgrade.model.file_history import FollowedFile, FollowedFiles
 from flux_upgrade.model.unknown import Unknown
+from flux_upgrade.model.versions import NO_VERSION, Version, is_tag
 from flux_upgrade.pins.discover import pin_in
 from flux_upgrade.pins.formats import terraform_files
-from flux_upgrade.pins.pin import Pin
+from flux_upgrade.pins.pin import Pin, Role
 
 
 def base_of(pin: Pin, path: str, evidence: Evidence) -> ClusterBase | None:
@@ -28,6 +30,15 @@ def base_of(pin: Pin, path: str, evidence: Evidence) -> ClusterBase | None:
         return ClusterBase(followed, pin.version, followed, is_for_terraform)
     same = _pin_in(followed.content, pin, path, evidence)
     return ClusterBase(same, pin.version, followed.instead or branch, is_for_terraform)
+
+
+def release_before(lead: Member, evidence: Evidence) -> Version:
+    """Return the release of a cluster in the commit that Flux follows; empty if it is unknown, or need not be asked."""
+    pin = lead.pin
+    base = base_of(pin, lead.path, evidence) if pin.role is Role.INSTALLS and is_tag(pin.version) else None
+    if base is None or isinstance(base.pin, Unknown) or not is_tag(base.pin.version):
+        return NO_VERSION
+    return base.pin.version
 
 
 def _followed(pin: Pin, path: str, branch: str | Unknown, files: FollowedFiles) -> FollowedFile | Unknown:

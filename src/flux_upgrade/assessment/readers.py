@@ -7,11 +7,11 @@ own folders of other clusters.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flux_upgrade.assessment.running import UnverifiedInstallation, home_of, running
-from flux_upgrade.clusters.clusters import Cluster
+from flux_upgrade.clusters.clusters import Cluster, Member
 from flux_upgrade.model.text import is_below
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.model.values import NamedTuple
@@ -26,9 +26,10 @@ class Reader(NamedTuple):
     """A cluster, what it runs, and the files that it reads."""
 
     name: str
+    lead: Member
     files: Files
     beyond: Unknown | None  # The reason to count other files as read, too; None: it reads no others
-    releases: tuple[str, ...]  # Tags that its first pin comes to
+    releases: tuple[str, ...]  # Tags that its lead comes to
     unverified: tuple[UnverifiedInstallation, ...]
 
     def reads(self, path: str, *, is_elsewhere: bool) -> bool:
@@ -68,10 +69,14 @@ class OtherClusters:
         read = self.every.read
         return not isinstance(read, Unknown) and path not in read and not path.endswith(TERRAFORM_FILES)
 
-    def releases_reading(self, path: str) -> tuple[str, ...]:
-        """Return the tags that the other clusters are at that read a file, oldest first."""
+    def releases_reading(self, path: str, before: Callable[[Member], str] | None = None) -> tuple[str, ...]:
+        """Return the tags that the other clusters are at that read a file, oldest first.
+
+        ``before``: from a cluster's lead to the tag that it runs as well, or an empty one; None: only files count.
+        """
         is_inside = bool(self.home) and is_below(path, self.home) and is_below(self.home, self.every.owner(path))
-        return _releases(each for each in self.others if each.reads(path, is_elsewhere=not is_inside))
+        readers = [reader for reader in self.others if reader.reads(path, is_elsewhere=not is_inside)]
+        return _releases(readers, () if before is None else [before(reader.lead) for reader in readers])
 
     def unverified_reading(self, path: str) -> tuple[UnverifiedInstallation, ...]:
         """Return the unverified installations, the cluster's own included, that read a file."""
@@ -141,8 +146,10 @@ class Installations:
     def _reader(self, cluster: Cluster) -> Reader:
         beyond = self._beyond.get(cluster.name, None if cluster.name in self._reads else _NO_ROOT)
         files, unverified = self._reads.get(cluster.name, Files()), running(cluster.members).unverified
-        return Reader(cluster.name, files, beyond, running(cluster.members[:1]).releases, unverified)
+        lead = cluster.members[0]
+        return Reader(cluster.name, lead, files, beyond, running([lead]).releases, unverified)
 
 
-def _releases(readers: Iterable[Reader]) -> tuple[str, ...]:
-    return tuple(sorted({release for each in readers for release in each.releases}, key=Version))
+def _releases(readers: Iterable[Reader], more: Iterable[str] = ()) -> tuple[str, ...]:
+    releases = {release for reader in readers for release in reader.releases}
+    return tuple(sorted(releases.union(filter(None, more)), key=Version))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.assessment.coverage import Coverage
 from flux_upgrade.assessment.evidence import Evidence, Kinds, lacking_kinds
+from flux_upgrade.assessment.file_readers import FileReaders, members_in
 from flux_upgrade.assessment.running import UnverifiedInstallation, suited
 from flux_upgrade.assessment.running import running as find_running
 from flux_upgrade.assessment.search import Searched, in_use, searched, suspects
@@ -83,7 +84,7 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     running.sort(key=lambda each: Version(each.tag))
     oldest = running[0] if running else None
     parts = {part.path: part for part in suspected.parts}
-    readers = _Readers(question, pins, evidence, running)
+    readers = FileReaders(evidence, pins, running, is_given=bool(question.running))
 
     @cache
     def apis_for(releases: tuple[str, ...], unverified: tuple[UnverifiedInstallation, ...]) -> Apis:
@@ -119,7 +120,7 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
         patterns = tuple(graph.ignore_patterns(not_read))
     return RepositoryAssessment(
         target.tag,
-        tuple(each.tag for each in running),
+        tuple(sorted(readers.all, key=Version)) if files else tuple(release.tag for release in running),
         bool(question.running),
         tuple(tag for tag, release in served.items() if isinstance(release, Unknown)),
         found.unverified,
@@ -137,45 +138,8 @@ def assess_repository(question: Question, evidence: Evidence) -> RepositoryAsses
     )
 
 
-class _Readers:
-    """The releases that the readers of a file run."""
-
-    def __init__(
-        self, question: Question, pins: Sequence[Pin], evidence: Evidence, running: Sequence[ReleaseApis]
-    ) -> None:
-        self._question, self._pins, self._evidence = question, pins, evidence
-        self._all = tuple(release.tag for release in running)  # Oldest first
-
-    @cached_property
-    def clusters(self) -> Sequence[Cluster]:
-        pins = self._pins
-        if self._question.running:  # Then version references were not searched for
-            pins = discover(self._evidence.pin_context)
-        return clusters_of(_members(pins), self._evidence.tree)
-
-    @cached_property
-    def graph(self) -> ClusterGraph:
-        return self._evidence.graph_of(self.clusters)
-
-    @cached_property
-    def _releases(self) -> Mapping[str, frozenset[str]]:
-        """Name of each cluster → the releases that its version references install; none if one is not known."""
-        pins = {cluster.name: [member.pin for member in cluster.members] for cluster in self.clusters}
-        tags = {name: {pin.version for pin in members if pin.role is Role.INSTALLS} for name, members in pins.items()}
-        return {name: frozenset(known if known <= {*self._all} else ()) for name, known in tags.items()}
-
-    def releases(self, path: str) -> tuple[str, ...]:
-        """Return the releases of the clusters that read a file, or may; of all, if no cluster is known to."""
-        if self._question.running or len(self._all) <= 1:
-            return self._all
-        releases = [self._releases.get(name, frozenset()) for name in self.graph.readers(path)]
-        if not releases or not all(releases):
-            return self._all
-        return tuple(tag for tag in self._all if any(tag in tags for tags in releases))
-
-
 def _between(running: Sequence[str], target: ReleaseApis, evidence: Evidence) -> Apis:
-    """Return what releases serve, from those that run, the oldest first, to the target."""
+    """Return what releases serve, from those that run, the first in particular, to the target."""
     served = [evidence.apis.at(tag) for tag in running]
     apis = apis_between(served[0] if served else None, target, evidence)
     return replace(apis, others=served[1:], is_of_one=len(served) <= 1)
@@ -194,7 +158,7 @@ def _searched(question: Question, evidence: Evidence) -> Searched:
     folder = question.below.rstrip("/")
     below = frozenset(path for path in looked_at(evidence.tree) if is_below(path, folder))
     pins = discover(replace(evidence.pin_context, also=()), below)
-    graph = evidence.graph_of(clusters_of(_members(pins), evidence.tree), folder)
+    graph = evidence.graph_of(clusters_of(members_in(pins), evidence.tree), folder)
     read = frozenset[str]().union(*(each.files for each in graph.clusters))
     return everything.only(lambda path: path.startswith(question.below) or path in read)
 
@@ -236,7 +200,3 @@ def _cut(pins: Iterable[Pin]) -> Iterator[tuple[str, Unreadable]]:
         if pin.is_cut and pin.role is not Role.REPORTED:
             message = f"{pin.place(pin.path)}: the release of this {pin.kind} is unknown: {pin.reason}"
             yield pin.path, Unreadable(message, hint=pin.hint, why=Unread.TOO_LARGE)
-
-
-def _members(pins: Iterable[Pin]) -> list[Member]:
-    return [Member(pin, pin.path) for pin in pins if pin.role is not Role.REPORTED]

@@ -8,8 +8,10 @@ from dataclasses import replace
 from functools import cache
 
 from flux_upgrade.assessment.assessment import Assessment
+from flux_upgrade.assessment.cluster_base import release_before
 from flux_upgrade.assessment.evidence import Evidence, Transition
 from flux_upgrade.assessment.running import suited
+from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.clusters.graph.builds import Trouble
 from flux_upgrade.clusters.known import known_of
 from flux_upgrade.config.config import ALL, Known, Migrate
@@ -25,6 +27,7 @@ from flux_upgrade.impact.overlay.result import TurnedOff
 from flux_upgrade.manifests.crds import ReleaseApis
 from flux_upgrade.model.text import grouped
 from flux_upgrade.model.unknown import known_or
+from flux_upgrade.model.versions import Version
 
 
 def files_of(transition: Transition, evidence: Evidence) -> list[FluxFile]:
@@ -88,6 +91,11 @@ def migrated(transition: Transition, files: Sequence[FluxFile], evidence: Eviden
     others, current, target = evidence.others(transition.cluster), transition.pin.version, transition.target
     question = "migrated", current, target, others, transition.governance.include, transition.lacking
 
+    def running_before(lead: Member) -> Version:
+        return evidence.once(
+            ("before", lead.place, lead.pin.kind, lead.pin.version), lambda: release_before(lead, evidence)
+        )
+
     def migrate_all() -> tuple[Migrated, ...]:
         shared = apis_between(known_or(evidence.served(current), None), evidence.apis.at(target), evidence)
 
@@ -96,10 +104,13 @@ def migrated(transition: Transition, files: Sequence[FluxFile], evidence: Eviden
             served = (known_or(evidence.served(release), None) for release in releases)
             return replace(shared, others=[each for each in served if each is not None])
 
-        paths = [file.path for file in files]
-        apis = (suited(beside(others.releases_reading(path)), others.unverified_reading(path)) for path in paths)
+        def apis_of(file: FluxFile) -> Apis:
+            # The commit that Flux follows is looked at only for readers of files that may be migrated.
+            before = running_before if any(map(shared.may_remove, file.uses)) else None
+            return suited(beside(others.releases_reading(file.path, before)), others.unverified_reading(file.path))
+
         reach = evidence.once("reach", lambda: Reach(evidence.tree))
-        return settle_linked([file for file in map(migrate, files, apis) if file is not None], reach)
+        return settle_linked([file for file in map(migrate, files, map(apis_of, files)) if file is not None], reach)
 
     return evidence.once(question, migrate_all)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from flux_upgrade.action import runner
 from flux_upgrade.assessment.evidence import Evidence
@@ -12,9 +13,10 @@ from flux_upgrade.assessment.repository import Question, assess_repository
 from flux_upgrade.cli.options import ApiUsesOptions, ReportForm
 from flux_upgrade.clusters.also import user_patterns
 from flux_upgrade.commands.output import Console
-from flux_upgrade.commands.read import build_config
+from flux_upgrade.commands.read import MANIFEST, build_config
 from flux_upgrade.commands.wiring import build_checkout, build_pin_context, build_releases, build_snapshot
 from flux_upgrade.commands.wiring_hosts import no_hosts
+from flux_upgrade.commands.wiring_repository import build_followed
 from flux_upgrade.config.environment import Environment
 from flux_upgrade.model.errors import ApiRemoved, FluxUpgradeError, NothingFound, NotLookedAt
 from flux_upgrade.model.markdown import counted
@@ -44,7 +46,9 @@ def read_api_uses(
         frozenset(location.part + path for path in snapshot.named(("",))) if location.is_file else None,
         changes_behaviour,
     )
-    evidence = Evidence(context, config, urls=build_checkout(environment, location.root).urls)
+    checkout = build_checkout(environment, location.root)
+    followed = partial(build_followed, checkout, tuple(repository.named((MANIFEST,))))
+    evidence = Evidence(context, config, urls=checkout.urls, followed=followed)
     found = assess_repository(question, evidence)
     return ApiUsesReport(found, options.path, location.part, found.failures)
 

@@ -51,6 +51,10 @@ class Apis:
         """Whether the target may not serve what a use names: a variable may be any version that is served today."""
         return not _serves(self.target, use) or (_is_unknown(use.version) and self._drops(use))
 
+    def may_remove(self, use: ApiUse) -> bool:
+        """Return whether the target may not serve what a use names, whatever clusters serve today."""
+        return not _serves(self.target, use) or _is_unknown(use.version)
+
     def not_serving(self, use: ApiUse) -> tuple[str, ...]:
         """The releases of today, where none of them serves what the use names; empty where one may."""
         known = self.current is not None or self.unverified
