@@ -6,12 +6,13 @@ Deployments: images, probes, resources, the rights of the service accounts, netw
 
 from __future__ import annotations
 
+import http.client
 import os
 import subprocess
 import threading
 import time
 import urllib.error
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +29,23 @@ SYNC = ("source-controller", "kustomize-controller")
 ALL = tuple(CONTROLLERS)
 
 
+@dataclass(frozen=True)
+class Running:
+    _pods: Mapping[str, _Pod]
+
+    @property
+    def unready(self) -> list[str]:
+        """The controllers that fail a kubelet's readiness probe."""
+        return [name for name, pod in self._pods.items() if not pod.is_ready]
+
+    @property
+    def restarts(self) -> dict[str, int]:
+        """Names of controllers that ended by themselves → how often."""
+        return {name: pod.starts - 1 for name, pod in self._pods.items() if pod.starts > 1}
+
+
 @contextmanager
-def running(plane: ControlPlane, folder: Path, gates: str = "", names: Sequence[str] = SYNC) -> Iterator[None]:
+def running(plane: ControlPlane, folder: Path, gates: str = "", names: Sequence[str] = SYNC) -> Iterator[Running]:
     """Each controller of ``names`` for as long as there is its Deployment, and a kubelet's answers.
 
     ``gates``: feature gates of kustomize-controller.
@@ -39,7 +55,7 @@ def running(plane: ControlPlane, folder: Path, gates: str = "", names: Sequence[
     thread = threading.Thread(target=_run, args=(plane, pods, stop), daemon=True)
     thread.start()
     try:
-        yield
+        yield Running(pods)
     finally:
         stop.set()
         thread.join()
@@ -65,8 +81,10 @@ class _Pod:
     folder: Path
     name: str
     gates: str
+    starts: int = 0
     _process: subprocess.Popen[bytes] | None = None
     _started: float = 0.0
+    _health: str = ""  # Address for a kubelet's probes
     _storage: str = field(default_factory=lambda: f"127.0.0.1:{closed_port()}")
 
     def start(self) -> None:
@@ -76,6 +94,8 @@ class _Pod:
         if time.monotonic() < self._started + _BACK_OFF:
             return
         self._started = time.monotonic()
+        self.starts += 1
+        self._health = _address()
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),  # noqa: TID251  (where git is)
             "HOME": str(self.folder),
@@ -85,6 +105,19 @@ class _Pod:
         }
         with (self.folder / f"{self.name}.log").open("ab") as log:
             self._process = subprocess.Popen(self._command(), env=environment, stdout=log, stderr=subprocess.STDOUT)  # noqa: S603  (ours)
+
+    @property
+    def is_ready(self) -> bool:
+        if self._process is None:
+            return False
+        connection = http.client.HTTPConnection(self._health, timeout=5)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
 
     def end(self) -> None:
         if self._process is None:
@@ -98,7 +131,7 @@ class _Pod:
 
     def _command(self) -> list[str]:
         events = f"--events-addr={_address() if self.name == 'notification-controller' else ''}"
-        addresses = ("--metrics-addr=0", f"--health-addr={_address()}", events)
+        addresses = ("--metrics-addr=0", f"--health-addr={self._health}", events)
         return [str(program(self.name)), "--watch-all-namespaces", "--log-level=info", *addresses, *self._own()]
 
     def _own(self) -> tuple[str, ...]:
