@@ -10,7 +10,8 @@ from real_parts import require_shared, shared
 from robot.installations import INSTALLATIONS, OWN_ARTIFACT
 from robot.journeys import journeys
 
-_SAMPLES = {"journey": (24, INSTALLATIONS), "hosted": (10, INSTALLATIONS), "tagged": (6, (OWN_ARTIFACT,))}
+# At most 60 CPU seconds on a laptop, and 120 by pull request and by tag.
+_SAMPLES = {"journey": (18, INSTALLATIONS), "hosted": (10, INSTALLATIONS), "tagged": (6, (OWN_ARTIFACT,))}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -40,6 +40,7 @@ spec:
 """
 _MANIFEST = f"{FOLDER}/flux-system/gotk-components.yaml"
 _TERRAFORM = "infra/flux.tf"
+_OCI_IN_V1 = 6  # Minor from which on v1 of OCIRepository is served
 _RELEASE = re.compile(r"\bv?(2\.\d+\.\d+)\b")
 
 
@@ -110,7 +111,8 @@ def _remote_base(flux: Flux) -> Mapping[str, str]:
 
 
 def _flux_manifests(flux: Flux) -> Mapping[str, str]:
-    artifact = f"""apiVersion: source.toolkit.fluxcd.io/v1beta2
+    api = "v1" if int(flux.release.split(".")[1]) >= _OCI_IN_V1 else "v1beta2"
+    artifact = f"""apiVersion: source.toolkit.fluxcd.io/{api}
 kind: OCIRepository
 metadata:
   name: flux-manifests
