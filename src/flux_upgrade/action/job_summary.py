@@ -112,16 +112,14 @@ def _state(row: Row) -> str:
 def _step(number: int, each: Step, concerned: tuple[str, ...]) -> str:
     clusters = f" ({first_few(list(map(code, concerned)), _MOST_PLACES)})" if concerned else ""
     places = "".join(f"\n   - {plain(place)}" for place in capped(each.places, _MOST_PLACES))
-    return f"{number}. {_sentence(each)}{clusters}{places}"
+    return f"{number}. {prose(each.sentence)}{clusters}{_way(each)}{places}"
 
 
-def _sentence(step: Step) -> str:
-    """Return the sentence of a step, with a link to the pull request that it is about."""
+def _way(step: Step) -> str:
+    """Return how a step is taken, with a link to its pull request."""
     number = f"#{step.link.rpartition('/')[2]}"
-    if not step.link:
-        return prose(step.sentence)
-    before, _, after = step.sentence.partition(number)
-    return f"{prose(before.rstrip())} [{number}]({step.link}){prose(after)}"
+    before, _, after = step.way.partition(number)
+    return f": {prose(before.rstrip())} [{number}]({step.link}){prose(after)}" if step.way else ""
 
 
 def _remark(each: Remark) -> str:

@@ -45,7 +45,7 @@ class Commands(NamedTuple):
     target: tuple[str, ...] = ()  # A path, or the address of an artifact; empty: the working directory
     flags: tuple[str, ...] = ()  # That were given to this run, and are needed again
     details: tuple[str, ...] = ()  # The command and the flags that show the rest; empty: it was written
-    prefix: str = ""  # Of the target, or of the working directory, below the root of the repository
+    prefix: str = ""  # Path of the target, or of the working directory, below the root of the repository
 
     def typed(self, step: Step) -> str:
         """Empty where there is nothing to type."""
@@ -169,7 +169,7 @@ def _steps(steps: Iterable[tuple[Step, tuple[str, ...]]], commands: Commands, te
 def _step(number: int, step: Step, concerned: tuple[str, ...], commands: Commands, terminal: Terminal) -> Iterator[str]:
     who = f" ({first_few(concerned, _MOST_CLUSTERS)})" if concerned else ""
     head = f"Step {number:<3}"
-    first, *rest = _wrapped(f"{head}{printable(_sentence(step) + who)}", terminal, _STEP)
+    first, *rest = _wrapped(f"{head}{printable(f'{step.sentence}{who}{_way(step)}')}", terminal, _STEP)
     yield from (terminal.paint(head, _BOLD) + first.removeprefix(head), *rest)
     for place in capped(step.places, _MOST_PLACES):
         yield from _wrapped(f"{' ' * _STEP}  {printable(place)}", terminal, _STEP + 4)
@@ -178,10 +178,10 @@ def _step(number: int, step: Step, concerned: tuple[str, ...], commands: Command
         yield f"{' ' * _STEP}{terminal.paint(f'$ {command}', _BOLD)}"
 
 
-def _sentence(step: Step) -> str:
-    """Return the sentence with the address of the pull request in place of its number."""
+def _way(step: Step) -> str:
+    """Return how a step is taken, with the address of the pull request in place of its number."""
     number = f"#{step.link.rpartition('/')[2]}"
-    return step.sentence.replace(number, step.link, 1) if step.link else step.sentence
+    return f": {step.way.replace(number, step.link, 1)}" if step.way else ""
 
 
 def _remarks(remarks: Sequence[Remark], terminal: Terminal) -> Iterator[str]:
@@ -213,7 +213,7 @@ def _next(steps: Sequence[Step], commands: Commands, terminal: Terminal) -> Iter
     if command:
         yield f"Next:     {command}"
     else:
-        sentence = printable(f"{_sentence(step)[:1].lower()}{_sentence(step)[1:]} (step {number})")
+        sentence = printable(f"{step.sentence[:1].lower()}{step.sentence[1:]}{_way(step)} (step {number})")
         yield from _wrapped(f"Next:     {sentence if len(sentence) <= _LONG else f'step {number}'}", terminal, 10)
 
 

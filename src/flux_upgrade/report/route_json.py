@@ -31,7 +31,7 @@ def _step(step: Step, command: str) -> dict[str, Any]:
         "task": str(step.task),
         "by": str(step.by),
         "needs": list(map(str, step.needs)),
-        "what": step.sentence,
+        "what": f"{step.sentence}: {step.way}" if step.way else step.sentence,
         "command": command or None,
         "url": step.link or None,
         "afterwards": step.afterwards or None,

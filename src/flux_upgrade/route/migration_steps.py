@@ -26,7 +26,7 @@ class _Migration(NamedTuple):
 
     target: str
     moves: tuple[Move, ...]
-    rows: tuple[Row, ...]  # That read any of the files
+    rows: tuple[Row, ...]  # Readers of any of the files
     pulls: tuple[OpenPull, ...]
 
     @property
@@ -98,8 +98,7 @@ def _migrated(migration: _Migration, by: Actor, *, is_whole: bool) -> Iterator[S
 def _proposed(step: Step, pulls: Sequence[OpenPull]) -> Iterator[Step]:
     """Yield a migration that pull requests make, a step for each of them."""
     for pull in pulls:
-        sentence = f"{step.sentence}: {pull.merge}"
-        merge = step._replace(task=Task.MERGE, sentence=sentence, by=Actor.YOU, afterwards=_MERGED)
+        merge = step._replace(task=Task.MERGE, way=pull.merge, by=Actor.YOU, afterwards=_MERGED)
         yield merge._replace(link=pull.url, argument="", place="")
 
 

@@ -11,8 +11,9 @@ from flux_upgrade.model.versions import Version
 from flux_upgrade.pins.formats.terraform_files import is_for_terraform
 from flux_upgrade.planning.later_steps import rollout_before
 from flux_upgrade.policy.decision import Hold
+from flux_upgrade.route.impact_steps import right_after
 from flux_upgrade.route.rows import Row
-from flux_upgrade.route.step import Need, Stage, Step, Task
+from flux_upgrade.route.step import Actor, Need, Stage, Step, Task
 
 _MERGE = "Review the changed files, commit them, and merge them"
 
@@ -27,8 +28,15 @@ def after_writing(row: Row) -> Iterator[Step]:
     impact = row.plan.impact_of(row.decision)
     base = impact.base if impact is not None else None
     later = impact.upgrade_path[1:] if impact is not None else ()
+    # Flux may fail to apply objects until `flux migrate` has run: another step has that.
+    waits_after = bool(later) and any(right_after(impact, row.decision.target, is_ready=True) if impact else ())
     if not row.is_tag:
-        yield merge(row.plan.path, row.target, base, is_last=not later)
+        yield merge(row.plan.path, row.target, base, is_last=not later or waits_after)
+        if waits_after:
+            sentence = f"Wait until Flux has reconciled {row.target}"
+            yield Step(
+                Stage.AFTER_READY, Task.WAIT, sentence, Actor.FLUX, (Need.STEP,), f"the cluster runs {row.target}"
+            )
     elif later:
         sentence = f"Wait until Flux has reconciled {row.target} in every cluster that follows the tag"
         yield Step(Stage.ROLLOUT, Task.WAIT, sentence, afterwards=f"the clusters run {row.target}")

@@ -65,13 +65,13 @@ def _of_upgrade(row: Row, upgrade: Upgrade, pulls: Pulls) -> Iterator[Step]:
         yield from after_writing(row)
     elif row.state is State.NEEDS_APPROVAL:
         step = _approval(row, steps)
-        yield step if pull is None else step._replace(sentence=f"{step.sentence}: {pull.approve}", link=pull.url)
+        yield step if pull is None else step._replace(way=pull.approve, link=pull.url)
     elif pull is None or pull.is_issue:
         yield _upgrade(row, Stage.READY)
     else:
         merged = f"the branch that Flux follows has {row.target}"
-        sentence = f"Upgrade to {row.target}: {pull.merge}"
-        yield Step(Stage.READY, Task.MERGE, sentence, afterwards=merged, link=pull.url)
+        step = _upgrade(row, Stage.READY)
+        yield step._replace(task=Task.MERGE, way=pull.merge, afterwards=merged, link=pull.url)
 
 
 def _of_hold(row: Row, hold: Hold, planned: frozenset[str]) -> Iterator[Step]:

@@ -77,6 +77,7 @@ class Step(NamedTuple):
     needs: tuple[Need, ...] = ()
     afterwards: str = ""  # A clause that is true once the step is taken
     argument: str = ""  # Of the command: a release, or what is approved
+    way: str = ""  # The way to take it, such as `merge #1`
     link: str = ""  # Address of the page on which it is taken; empty: there is none
     places: tuple[str, ...] = ()  # Lines that it is about; without markup
     clusters: tuple[str, ...] = ()  # Names of the rows that it is about
@@ -90,6 +91,7 @@ class Step(NamedTuple):
     @property
     def kind(self) -> Step:
         """Return what is the same for all clusters that it is about."""
+        way, link = self.way, self.link
         return Step(
-            self.stage, self.task, self.sentence, self.by, argument=self.argument, link=self.link, place=self.place
+            self.stage, self.task, self.sentence, self.by, argument=self.argument, way=way, link=link, place=self.place
         )
