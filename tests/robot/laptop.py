@@ -74,4 +74,8 @@ class Laptop:
         if program == "flux":
             return self.cluster.run_flux(words, cli)
         assert program == "flux-upgrade", command
+        if ">" in words:
+            *words, _, path = words
+            (self.checkout / path).write_text(self.cluster.run_ours(words, self.checkout))
+            return ""
         return self.cluster.run_ours(words, self.checkout)

@@ -12,7 +12,7 @@ from robot.reading import Instruction, Report, cli_in, report_of
 _MOST = 40  # Reports on one way
 _KNOWN = re.compile(
     r"Review the changed files, commit them, and merge them\b|Commit v\S+, merge it into \S+, and wait until Flux"
-    r"|Fix the patches that break with v\S+|Wait until Flux has reconciled v\S+ in every cluster that follows the tag"
+    r"|Write the manifest of v\S+ with your flags|Fix the patches that break with v\S+|Wait until Flux has reconciled v\S+ in every cluster that follows the tag"
     r"|Merge the migration, and wait until Flux|Wait until Flux has reconciled them$|Check that the FluxInstance is ready"
 )
 _ITEM = re.compile(r"(\S+):(\d+), .*\bRemove it\b")

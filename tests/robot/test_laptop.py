@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from robot.cluster import FollowingCluster
-from robot.installations import INSTALLATIONS
-from robot.journeys import Journey
+from robot.installations import INSTALLATIONS, of_flux_0
+from robot.journeys import Journey, newest_of_minors
 from robot.laptop import Laptop
 from robot.robot import follow
 from robot.scenarios import SCENARIOS, Scenario
@@ -35,3 +35,13 @@ def test_a_reader_gets_past_what_is_in_the_way(scenario: Scenario, releases: Pat
     follow(laptop)
     assert laptop.is_clean, cluster.told
     journey.check(cluster)
+
+
+def test_a_reader_gets_from_flux_0_to_the_newest_release(releases: Path, tmp_path: Path) -> None:
+    cluster = FollowingCluster(INSTALLATIONS[0], has_images=False, source=releases)
+    laptop = Laptop(tmp_path, cluster)
+    laptop.begin(of_flux_0(cluster.flux("v0.41.2")))
+    follow(laptop)
+    assert laptop.is_clean, cluster.told
+    assert cluster.releases[:2] == ["v0.41.2", "v2.0.0"], cluster.told
+    assert cluster.releases[-1] == newest_of_minors(releases)[-1], cluster.told

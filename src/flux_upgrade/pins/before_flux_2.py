@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+FIRST = "v2.0.0"
 UPGRADE = "https://fluxcd.io/flux/installation/upgrade/"
 # Flux v2.0.0 release notes: v1 of GitRepository, Kustomization and Receiver alone.
-_HELM = "leave HelmRepository at v1beta2: v2.0.0 does not serve v1 of it"
+HELM = "Leave HelmRepository at v1beta2: v2.0.0 does not serve v1 of it"
+_HELM = f"{HELM[0].lower()}{HELM[1:]}"
 BY_CLI = f"upgrade to v2.0.0 with the Flux CLI first ({UPGRADE}), and {_HELM}"
 IN_FILE = f"set v2.0.0 in the file first ({UPGRADE}), and {_HELM}"
 

@@ -49,11 +49,15 @@ class Commands(NamedTuple):
 
     def typed(self, step: Step) -> str:
         """Empty where there is nothing to type."""
+        sources = (flag for flag in self.flags if flag.startswith("--release-source="))
         match step.task:
             case Task.MIGRATE if step.by is Actor.YOU:
-                sources = (each for each in self.flags if each.startswith("--release-source="))
                 target = (self._place(step.place),) if step.place else self._tree
                 return self.command("migrate", *sources, f"--to={step.argument}", target=target)
+            case Task.RENDER:
+                return (
+                    f"{self.command('render', *sources, *step.flags, target=())} > {_quoted(self._place(step.place))}"
+                )
             case Task.PLAN:
                 return self.command("plan", *(flag for flag in self.flags if not flag.startswith(_OF_ONE_STEP)))
             case Task.UPGRADE | Task.APPROVE | Task.UPGRADE_TO:
@@ -92,6 +96,12 @@ class Commands(NamedTuple):
         import shlex  # late: only what has something to do has a command
 
         return shlex.join(("flux-upgrade", name, *(self.target if target is None else target), *words))
+
+
+def _quoted(path: str) -> str:
+    import shlex  # late, as above
+
+    return shlex.quote(path)
 
 
 def overview_text(found: Overview, commands: Commands, terminal: Terminal = PLAIN, done: Sequence[str] = ()) -> str:

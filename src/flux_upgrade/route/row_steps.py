@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TypeGuard
 
 from flux_upgrade.assessment.assessment import Assessment
 from flux_upgrade.findings.finding import Finding
 from flux_upgrade.findings.kinds import FINDING_KINDS
 from flux_upgrade.findings.phrases import TEXT
 from flux_upgrade.findings.yaml_values import short
+from flux_upgrade.manifests.options import InstallOptions, validate
+from flux_upgrade.model.errors import UsageError
 from flux_upgrade.model.text import capitalized
+from flux_upgrade.pins import before_flux_2
 from flux_upgrade.planning.plan import Upgrade
 from flux_upgrade.policy.decision import BumpKind, Hold
 from flux_upgrade.policy.hold_reasons import HoldReason
@@ -126,7 +131,32 @@ def _wait(row: Row, hold: Hold) -> Step:
     return Step(Stage.WAIT, Task.WAIT, sentence, Actor.TIME, (Need.DATE,), f"{row.target} is ready")
 
 
+def _from_flux_0(row: Row, options: InstallOptions) -> Iterator[Step]:
+    """Yield the steps from Flux v0 to the first release of Flux 2, whose manifest replaces the file."""
+    release = before_flux_2.FIRST
+    sentence = f"Write the manifest of {release} with your flags, and restore your manual edits: `git diff` shows them"
+    step = Step(Stage.UNBLOCK, Task.RENDER, sentence, afterwards=f"the file has {release}", place=row.plan.path)
+    places = (f"{before_flux_2.HELM}. See {before_flux_2.UPGRADE}",)
+    yield step._replace(flags=options._replace(version=release).command_line(), places=places)
+    merge = f"Review the changed files, commit them, and merge them. Wait until Flux has reconciled {release}"
+    yield Step(Stage.UNBLOCK, Task.MERGE, merge, needs=(Need.STEP,), afterwards=f"the cluster runs {release}")
+    yield Step(Stage.UNBLOCK, Task.PLAN, "Plan the next step", needs=(Need.RECONCILIATION,))
+
+
+def _is_usable(options: InstallOptions | None) -> TypeGuard[InstallOptions]:
+    """Return whether the recovered flags can be given to Flux."""
+    with suppress(UsageError):
+        if options is not None:
+            validate(options)
+            return True
+    return False
+
+
 def _unblock(row: Row, hold: Hold) -> Iterator[Step]:
+    proof = row.plan.pin.proof if row.plan.pin.is_manifest else None
+    if proof is not None and proof.hint == before_flux_2.BY_CLI and _is_usable(proof.options):
+        yield from _from_flux_0(row, proof.options)
+        return
     sentence = capitalized((hold.hint or hold.reason.remedy).rstrip("."))
     place = row.name if row.plan.pin.is_manifest else row.plan.pin.place(row.plan.path)
     conflicts = tuple(_conflicts(row))

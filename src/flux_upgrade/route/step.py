@@ -45,6 +45,7 @@ class Task(StrEnum):
     UPGRADE = "upgrade"
     UPGRADE_TO = "upgrade-to"  # Another release than the one that was asked for
     APPROVE = "approve"
+    RENDER = "render"
     PLAN = "plan"
     UNBLOCK = "unblock"
     WAIT = "wait"
@@ -83,7 +84,8 @@ class Step(NamedTuple):
     clusters: tuple[str, ...] = ()  # Names of the rows that it is about
     reason: str = ""  # Why, the same for all places; it is shown once behind them
     names: tuple[str, ...] = ()  # Clusters that the command names, if it would be about others as well
-    place: str = ""  # Directory of the cluster that the command is about; empty: all
+    place: str = ""  # Directory of the cluster, or the file, that the command is about; empty: all
+    flags: tuple[str, ...] = ()  # Of the command
     has_migrated: bool = False  # `flux migrate` ran in a step before: the command says so
     finding: Finding | None = None  # To be fixed or reviewed
     refused: tuple[Refused, ...] = ()  # Stored versions that make it necessary
@@ -93,5 +95,13 @@ class Step(NamedTuple):
         """Return what is the same for all clusters that it is about."""
         way, link = self.way, self.link
         return Step(
-            self.stage, self.task, self.sentence, self.by, argument=self.argument, way=way, link=link, place=self.place
+            self.stage,
+            self.task,
+            self.sentence,
+            self.by,
+            argument=self.argument,
+            way=way,
+            link=link,
+            place=self.place,
+            flags=self.flags,
         )
