@@ -114,6 +114,7 @@ def report(repository: str, installations: list[dict[str, Any]], days: float = 0
         "migrations": [],
         "pull-requests": [],
         "failures": [],
+        "steps": [],
         **{name.replace("_", "-"): value for name, value in fields.items()},
     }
 

@@ -50,12 +50,22 @@ class Laptop:
         git("push", "--quiet", "--set-upstream", "origin", "HEAD:main", at=self.checkout)
         origin = self.folder / "origin.git"
         paths = git("ls-tree", "-r", "--name-only", "main", at=origin).splitlines()
-        self.cluster.reconcile({path: git("show", f"main:{path}", at=origin) for path in paths})
+        self.reconcile({path: git("show", f"main:{path}", at=origin) for path in paths})
+
+    def reconcile(self, files: Mapping[str, str]) -> None:
+        """Have Flux apply the files of the branch that it follows."""
+        self.cluster.reconcile(files)
 
     def apply(self) -> None:
         """Run Terraform."""
         assert isinstance(self.cluster, FollowingCluster), f"{self.cluster.told}\nTerraform has nothing to apply"
         self.cluster.run_terraform()
+
+    def merge(self, branch: str) -> None:
+        """Merge a branch of the remote repository into the one that Flux follows."""
+        git("fetch", "--quiet", "origin", at=self.checkout)
+        git("merge", "--quiet", "--no-edit", f"origin/{branch}", at=self.checkout)
+        self.push()
 
     def remove_item(self, path: str, line: int) -> None:
         """Remove the item of a list that a line belongs to, and its list if that is the only one."""

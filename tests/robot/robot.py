@@ -13,8 +13,9 @@ _MOST = 40  # Reports on one way
 _KNOWN = re.compile(
     r"Review the changed files, commit them, and merge them\b|Commit v\S+, merge it into \S+, and wait until Flux"
     r"|Write the manifest of v\S+ with your flags|Fix the patches that break with v\S+|Wait until Flux has reconciled v\S+ in every cluster that follows the tag"
-    r"|Merge the migration, and wait until Flux|Wait until Flux has reconciled them$|Check that the FluxInstance is ready"
+    r"|Merge the migration, and wait until Flux|Wait until Flux has reconciled (?:them|it|the migration|v\S+)$|Check that the FluxInstance is ready"
 )
+_BRANCH = re.compile(r"^Upgrade to \S+: merge the branch `([^`]+)`$")
 _ITEM = re.compile(r"(\S+):(\d+), .*\bRemove it\b")
 
 
@@ -29,6 +30,7 @@ class Desk(Protocol):
     def commit(self) -> None: ...
     def push(self) -> None: ...
     def apply(self) -> None: ...  # Run Terraform
+    def merge(self, branch: str) -> None: ...
     def remove_item(self, path: str, line: int) -> None: ...
 
 
@@ -56,6 +58,11 @@ def _followed(desk: Desk, report: Report) -> Report:
 
 def _perform(desk: Desk, step: Instruction) -> None:
     sentence = step.sentence
+    branch = _BRANCH.match(sentence)
+    if branch is not None:
+        desk.cluster.log.append(f"> {sentence}")
+        desk.merge(branch[1])
+        return
     assert _KNOWN.match(sentence), f"{desk.cluster.told}\nthe reader cannot do this: {sentence}"
     desk.cluster.log.append(f"> {sentence}")
     if sentence.startswith("Fix the patches"):

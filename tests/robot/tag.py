@@ -50,6 +50,9 @@ class Tag:
     def apply(self) -> None:
         raise AssertionError(f"{self.cluster.told}\nan artifact has no Terraform files")
 
+    def merge(self, branch: str) -> None:
+        raise AssertionError(f"{self.cluster.told}\nan artifact has no {branch}")
+
     def remove_item(self, path: str, line: int) -> None:
         raise AssertionError(f"{self.cluster.told}\nan artifact has no {path}:{line} to change")
 

@@ -117,9 +117,11 @@ def _step(number: int, each: Step, concerned: tuple[str, ...]) -> str:
 
 def _way(step: Step) -> str:
     """Return how a step is taken, with a link to its pull request."""
+    if not step.link:
+        return f": {prose(step.way)}" if step.way else ""
     number = f"#{step.link.rpartition('/')[2]}"
     before, _, after = step.way.partition(number)
-    return f": {prose(before.rstrip())} [{number}]({step.link}){prose(after)}" if step.way else ""
+    return f": {prose(before.rstrip())} [{number}]({step.link}){prose(after)}"
 
 
 def _remark(each: Remark) -> str:

@@ -15,8 +15,9 @@ from flux_upgrade.model.values import NamedTuple
 from flux_upgrade.model.versions import NO_VERSION, Version
 from flux_upgrade.pins.context import ArtifactRelease, RebasedArtifact
 from flux_upgrade.planning.manifest_planner import ManifestPlanner
-from flux_upgrade.planning.plan import PlannedTarget, Terms, Upgrade
+from flux_upgrade.planning.plan import Plan, PlannedTarget, Terms, Upgrade
 from flux_upgrade.policy.decision import Hold
+from flux_upgrade.policy.hold_reasons import HoldReason
 
 
 class _Rebased(NamedTuple):
@@ -120,9 +121,14 @@ class PinnedArtifacts:
         installation = pulled.pin
         target = PlannedTarget(installation, installation.path, terms)
         plan = self._planner.plan(target)
+        (planned,) = plan.decisions
+        decided = planned
+        out_of_reach: Hold | None = None
         if self._impact is not None:
-            plan = self._impact.in_artifact(plan, target, pulled)
-        (decided,) = plan.decisions
+            (decided,) = (gated := self._impact.in_artifact(plan, target, pulled)).decisions
+            if isinstance(decided, Hold) and _takes_steps(gated, decided):
+                # The reference in Git takes them one by one.
+                out_of_reach, decided = decided, planned
         if not isinstance(decided, Upgrade):
             return decided
         found = checked(pulled, successor_of(pulled, decided), self._ports)
@@ -130,10 +136,19 @@ class PinnedArtifacts:
         if found.stored is not None:
             is_signed = self._ports.registry.is_signed(found.stored.digest, pulled.tags)
             named = RebasedArtifact(found.tag, found.stored.digest, remarks, is_signed, _manifests(pulled, decided))
+            named = named._replace(out_of_reach=out_of_reach)
             return _Rebased(named, pulled, None)
         made = make(pulled, found, self._ports)
         named = RebasedArtifact(found.tag, made.stored.digest, remarks, manifests=_manifests(pulled, decided))
+        named = named._replace(out_of_reach=out_of_reach)
         return _Rebased(named, pulled, made)
+
+
+def _takes_steps(plan: Plan, hold: Hold) -> bool:
+    """Return whether only the number of steps is in the way of a release."""
+    impact = plan.impact_of(hold)
+    path = impact.upgrade_path if impact is not None else ()
+    return hold.reason is HoldReason.BLOCKED_BY_API_REMOVAL and path[:1] not in ((), (hold.target,))
 
 
 def _manifests(pulled: Pulled, upgrade: Upgrade) -> tuple[bytes, bytes] | None:

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from flux_upgrade.adapters.git.checkout import find
 from flux_upgrade.adapters.git.unmerged import may_be_unmerged
-from flux_upgrade.assessment.assessment import ClusterBase
-from flux_upgrade.assessment.evidence import Evidence
 from flux_upgrade.model.unknown import Unknown
 from flux_upgrade.planning.plan import Plan
 from flux_upgrade.planning.planner import Inventory
 from flux_upgrade.policy.hold_reasons import HoldReason
 from flux_upgrade.route.rows import Row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.assessment.assessment import ClusterBase
+    from flux_upgrade.assessment.evidence import Evidence
 
 
 def unmerged_in(inventory: Inventory, path: str) -> Callable[[Sequence[Row]], Mapping[str, ClusterBase]]:

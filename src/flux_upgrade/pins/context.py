@@ -36,6 +36,7 @@ class RebasedArtifact(NamedTuple):
     remarks: tuple[str, ...] = ()  # What there is to know of it, a sentence each, without markup
     is_signed: bool = False  # Whether there is a signature of it in the registry
     manifests: tuple[bytes, bytes] | None = None  # Flux's manifest in it before and afterwards, where it is known
+    out_of_reach: Hold | None = None  # As in `PinChange`
 
 
 class OperatorRelease(NamedTuple):

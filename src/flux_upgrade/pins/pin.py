@@ -136,6 +136,7 @@ class PinChange(NamedTuple):
     """``HOST/REPOSITORY:TAG@DIGEST`` that it stands for then, where that is an artifact of the user's."""
     hold: Hold | None = None  # Why nothing is changed after all; its subject and target are the caller's to fill in
     manifest: ManifestChange | None = None  # What stands in the file's place, if it is a vendored manifest
+    out_of_reach: Hold | None = None  # Several releases lead to the target: it is held unless the first is taken
 
 
 def reported_pin(file: File, kind: str, spot: tuple[int, str, str], reason: str, hint: str) -> Pin:

@@ -75,7 +75,8 @@ class ImpactGate:
                 decisions.append(first)
                 continue
             upgrade, impact = first
-            hold = held_by(upgrade, impact, target.terms, plan.path)
+            beyond = upgrade.change.out_of_reach
+            hold = beyond.of(upgrade.bump) if beyond else held_by(upgrade, impact, target.terms, plan.path)
             transition = subject.transition(upgrade)
             if hold is None:
                 # Nobody is asked about the past of what cannot go on anyway.

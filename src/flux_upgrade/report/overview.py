@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from flux_upgrade.assessment.assessment import ClusterBase
 from flux_upgrade.clusters.clusters import Member
 from flux_upgrade.model.markdown import counted
 from flux_upgrade.model.text import first_few
@@ -18,6 +17,10 @@ from flux_upgrade.report.plans import drift
 from flux_upgrade.route.pulls import Pulls
 from flux_upgrade.route.rows import Remark, Row, State, is_left, rows_of, with_outcome
 from flux_upgrade.route.step import Actor, Stage, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.assessment.assessment import ClusterBase
 
 _FEW = 3
 _PLURALS = {State.NEEDS_APPROVAL: "need approval", State.WAITS: "wait"}

@@ -191,7 +191,8 @@ def _step(number: int, step: Step, concerned: tuple[str, ...], commands: Command
 def _way(step: Step) -> str:
     """Return how a step is taken, with the address of the pull request in place of its number."""
     number = f"#{step.link.rpartition('/')[2]}"
-    return f": {step.way.replace(number, step.link, 1)}" if step.way else ""
+    way = step.way.replace(number, step.link, 1) if step.link else step.way
+    return f": {way}" if way else ""
 
 
 def _remarks(remarks: Sequence[Remark], terminal: Terminal) -> Iterator[str]:

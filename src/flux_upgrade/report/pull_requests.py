@@ -92,10 +92,10 @@ def open_pulls(done: Round) -> Pulls:
     """Return the pull requests that are open after a run, as steps name them."""
     return {
         (result.update_group.slug, result.bump_kind): OpenPull(
-            result.number, result.url, result.is_draft, result.is_issue
+            result.number, result.url, result.is_draft, result.is_issue, result.branch
         )
         for result in done.results
-        if result.number and result.action in _OPEN
+        if result.action in _OPEN
     }
 
 

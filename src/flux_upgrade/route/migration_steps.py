@@ -131,7 +131,7 @@ def _merged(merge: str, it: str, target: str, moves: Sequence[Move], releases: I
 
 
 def after_migration(
-    target: str, moves: Sequence[Move], lefts: Sequence[Left], releases: Iterable[str]
+    target: str, moves: Sequence[Move], lefts: Sequence[Left], releases: Sequence[str]
 ) -> Iterator[Step]:
     """Yield what follows once manifests are migrated.
 
@@ -146,4 +146,6 @@ def after_migration(
     plan = f"Plan the upgrade to {target}"
     if late:
         plan = f"Plan the upgrades: the clusters at {enumeration(late)} come first"
+    if not releases:
+        return  # The release is elsewhere, such as in an artifact, and so is its plan
     yield Step(Stage.THEN, Task.PLAN, plan, needs=(Need.RECONCILIATION,), afterwards="the next step is planned")

@@ -10,14 +10,15 @@ from flux_upgrade.policy.feedback import APPROVED
 
 
 class OpenPull(NamedTuple):
-    number: int
+    number: int  # 0: the host has no pull requests, and the branch is all there is
     url: str
     is_draft: bool = False
     is_issue: bool = False  # In place of a draft
+    branch: str = ""
 
     @property
     def name(self) -> str:
-        return f"#{self.number}"
+        return f"#{self.number}" if self.number else f"the branch `{self.branch}`"
 
     @property
     def merge(self) -> str:
@@ -25,9 +26,12 @@ class OpenPull(NamedTuple):
 
     @property
     def approve(self) -> str:
-        return (
-            f"add the label `{APPROVED}` to {self.name}" if self.is_issue else f"mark {self.name} as ready for review"
-        )
+        """Return how a draft is approved; empty if there is none."""
+        if not self.number:
+            return ""
+        if self.is_issue:
+            return f"add the label `{APPROVED}` to {self.name}"
+        return f"mark {self.name} as ready for review"
 
 
 Pulls = Mapping[tuple[str, BumpKind], OpenPull]

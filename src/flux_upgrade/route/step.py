@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import IntEnum, StrEnum
 
-from flux_upgrade.findings.finding import Finding
-from flux_upgrade.impact.impact import Refused
 from flux_upgrade.model.values import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flux_upgrade.findings.finding import Finding
+    from flux_upgrade.impact.impact import Refused
 
 
 class Stage(IntEnum):

@@ -55,6 +55,7 @@ def change(pin: Pin, target: str, context: PinContext) -> PinChange:
         (kept, *made.remarks, *not_served(reference.stated, target)),
         todo=(unsigned,) if reference.is_verified and not made.is_signed else (),
         artifact=f"{name}@{made.digest}",
+        out_of_reach=made.out_of_reach,
     )
 
 
