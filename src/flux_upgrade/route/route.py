@@ -37,7 +37,6 @@ def route_of(
     ``written``: paths of the files that this run has migrated. ``pulls``: what is open; None: the run opens none.
     ``unmerged``: path of a file that has the newest release → what the cluster runs instead.
     """
-    merged: dict[Step, list[Step]] = {}
     by = Actor.YOU if pulls is None else Actor.FLUX_UPGRADE
     moving = [row for row in rows if row.state not in (State.UP_TO_DATE, State.FAILED) and not row.is_reference]
     planned = frozenset(row.current for row in moving)
@@ -46,8 +45,7 @@ def route_of(
         base = unmerged.get(row.plan.path) if row.state is State.UP_TO_DATE else None
         if base is not None:
             of_rows.append(merge(row.plan.path, str(row.plan.pin.version), base)._replace(clusters=(row.name,)))
-    for step in (*migrations(rows, plans, written, pulls or {}, by=by), *of_rows, *_of_changes(rows)):
-        merged.setdefault(step.kind, []).append(step)
+    merged = _alike([*migrations(rows, plans, written, pulls or {}, by=by), *of_rows, *_of_changes(rows)])
     # One merge takes all files. A branch is looked for only for clusters: if it is unknown for one, that stays a step.
     merges = [kind for kind in merged if kind.stage is Stage.MERGE]
     unknown = next(filter(is_unknown_branch, merges), None)
@@ -58,6 +56,19 @@ def route_of(
         step = _joined(kind, steps)
         is_for_some = step.task is Task.APPROVE and _concerns_others(step, rows)
         yield step._replace(names=step.clusters) if is_for_some else step
+
+
+def _alike(steps: Sequence[Step]) -> dict[Step, list[Step]]:
+    """Return steps by their kind.
+
+    Where nothing is known of stored objects, a step is apart from one whose command says that `flux migrate` ran.
+    """
+    migrated = {step.kind for step in steps if step.has_migrated}
+    alike: dict[Step, list[Step]] = {}
+    for step in steps:
+        is_apart = step.has_migrated is None and step.kind in migrated
+        alike.setdefault(step.kind._replace(has_migrated=None if is_apart else False), []).append(step)
+    return alike
 
 
 def _joined(kind: Step, steps: Sequence[Step]) -> Step:
@@ -73,7 +84,7 @@ def _joined(kind: Step, steps: Sequence[Step]) -> Step:
         afterwards="; ".join(dict.fromkeys(filter(None, (step.afterwards for step in steps)))),
         places=tuple(lines),
         clusters=_clusters(steps),
-        # A cluster without a step of `flux migrate` decides the same with this flag.
+        # A cluster that is known not to need `flux migrate` decides the same with this flag.
         has_migrated=any(step.has_migrated for step in steps),
     )
 

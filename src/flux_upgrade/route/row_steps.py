@@ -188,9 +188,11 @@ def _approval(row: Row, steps: Iterable[Step]) -> Step:
     approval = BumpKind(row.bump_kind).approval(row.decision.target)
     argument = row.decision.approve_with or approval
     migrates = (Task.FLUX_MIGRATE, Task.CHECK_FLUX_MIGRATE)
-    has_migrated = not row.decision.approve_with and any(
-        step.task in migrates and step.stage < Stage.APPROVE for step in steps
-    )
+    has_migrated: bool | None = any(step.task in migrates and step.stage < Stage.APPROVE for step in steps)
+    if row.decision.approve_with:
+        has_migrated = False
+    elif not has_migrated and not (isinstance(row.decision, Upgrade) and row.decision.impact is not None):
+        has_migrated = None
     step = Step(Stage.APPROVE, Task.APPROVE, f"Approve Flux {approval}", afterwards=f"Flux {approval} is approved")
     return step._replace(argument=argument, has_migrated=has_migrated)
 

@@ -89,7 +89,7 @@ class Step(NamedTuple):
     names: tuple[str, ...] = ()  # Clusters that the command names, if it would be about others as well
     place: str = ""  # Directory of the cluster, or the file, that the command is about; empty: all
     flags: tuple[str, ...] = ()  # Of the command
-    has_migrated: bool = False  # `flux migrate` ran in a step before: the command says so
+    has_migrated: bool | None = False  # `flux migrate` ran in a step before, and the command says so; None: unknown
     finding: Finding | None = None  # To be fixed or reviewed
     refused: tuple[Refused, ...] = ()  # Stored versions that make it necessary
 
