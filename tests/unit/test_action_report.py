@@ -102,8 +102,15 @@ def test_what_a_dry_run_only_reports_was_not_done(actions: Sequence[Action], out
     assert outputs(done, written=False)["outcome"] == outcome
     value = run_value(done, calls=1, written=False)
     assert (value["outcome"], value["dry-run"]) == (outcome, True)
+
     reported = [each["action"] for each in value["pull-requests"]]
     assert reported == [action for action in actions if action is not Action.NONE]
+
+
+@pytest.mark.parametrize(("written", "task"), [(True, "merge"), (False, "upgrade")])
+def test_a_pull_request_that_would_be_opened_is_not_merged(written: bool, task: str) -> None:  # noqa: FBT001
+    value = run_value(round_of(planned(), results=[result(planned(), Action.OPENED)]), calls=1, written=written)
+    assert [step["task"] for step in value["steps"] if "v2.8.8" in step["what"]] == [task]
 
 
 def test_the_report_has_the_run_and_the_dates_of_its_releases() -> None:

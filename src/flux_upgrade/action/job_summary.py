@@ -29,7 +29,7 @@ def summary(done: Round, *, written: bool, approve_command: str, workflow_url: s
     ``written`` false: the run only reported what it would do. ``approve_command`` up to the version,
     and the page with the button "Run workflow": empty where there is none.
     """
-    found = overview(done.plans, pulls=open_pulls(done) if written else {})
+    found = overview(done.plans, pulls=open_pulls(done, written=written))
     without = without_plans(done)
     verdict = _verdict(found, done.results, written=written) if found.rows else f"{capitalized(without)}."
     parts = ["## Flux", verdict]

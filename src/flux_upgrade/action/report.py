@@ -56,7 +56,7 @@ def run_value(done: Round, *, calls: int, written: bool, run: RunFacts = NO_FACT
         ],
         "pull-requests": [_result(done, each) for each in done.results if each.action is not Action.NONE],
         "failures": failure_values(round_failures(done)),
-        "steps": route_value(overview(done.plans, pulls=open_pulls(done)).route),
+        "steps": route_value(overview(done.plans, pulls=open_pulls(done, written=written)).route),
         **void_values(done.void),
         **({"dashboard": {"action": str(board.action), "url": board.url or None}} if board is not None else {}),
     }

@@ -96,7 +96,7 @@ def round_report(
     if options.output.details:
         return round_text(done, calls=calls, written=writes)
     lines = results_lines(done, written=writes)
-    return _overview(inventory, done.plans, options, environment, done=lines, pulls=open_pulls(done) if writes else {})
+    return _overview(inventory, done.plans, options, environment, done=lines, pulls=open_pulls(done, written=writes))
 
 
 def _overview(  # noqa: PLR0913 what is shown, where, and what came of it

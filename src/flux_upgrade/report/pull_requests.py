@@ -15,7 +15,7 @@ from flux_upgrade.report.wording import whole_path
 from flux_upgrade.route.pulls import OpenPull, Pulls
 
 MOST_NAMES = 10
-_OPEN = (Action.UNCHANGED, Action.UPDATED, Action.OPENED)
+_OPEN = (Action.UNCHANGED, Action.UPDATED)  # Before the run, too
 
 
 def round_text(done: Round, *, calls: int, written: bool) -> str:
@@ -88,15 +88,22 @@ def _result(result: Result, *, written: bool) -> Iterator[str]:
     yield from (f"  warning: {warning}" for warning in result.warnings)
 
 
-def open_pulls(done: Round) -> Pulls:
-    """Return the pull requests that are open after a run, as steps name them."""
+def open_pulls(done: Round, *, written: bool) -> Pulls:
+    """Return the pull requests that are open after a run, as steps name them.
+
+    ``written`` false: it has opened none of those that it reports.
+    """
     return {
-        (result.update_group.slug, result.bump_kind): OpenPull(
-            result.number, result.url, result.is_draft, result.is_issue, result.branch
-        )
+        (result.update_group.slug, result.bump_kind): _open_pull(result)
         for result in done.results
-        if result.action in _OPEN
+        if result.action in _OPEN or (written and result.action is Action.OPENED)
     }
+
+
+def _open_pull(result: Result) -> OpenPull:
+    upgrades = result.proposal.upgrades if result.proposal is not None else ()
+    waiting = frozenset(path for _, upgrade in upgrades for path in upgrade.waiting)
+    return OpenPull(result.number, result.url, result.is_draft, result.is_issue, result.branch, waiting)
 
 
 def would_be(result: Result, *, written: bool) -> str:

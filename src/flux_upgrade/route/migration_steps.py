@@ -71,7 +71,9 @@ def _found(rows: Sequence[Row], plans: Sequence[UpdateGroupPlan], pulls: Pulls) 
     for target, moving in moves.items():
         files = {move.use.path for move in moving}
         reading = [row for row in rows if not files.isdisjoint(_migrated_files(row))]
-        yield _Migration(target, tuple(moving), tuple(reading), tuple(merges[target]))
+        paths = {row.plan.path for row in reading}
+        awaited = (pull for pull in merges[target] if not paths.isdisjoint(pull.waiting))
+        yield _Migration(target, tuple(moving), tuple(reading), tuple(awaited))
 
 
 def _migrated(migration: _Migration, by: Actor, *, is_whole: bool) -> Iterator[Step]:

@@ -15,6 +15,7 @@ class OpenPull(NamedTuple):
     is_draft: bool = False
     is_issue: bool = False  # In place of a draft
     branch: str = ""
+    waiting: frozenset[str] = frozenset()  # Paths of the installations that wait for the merge of a migration
 
     @property
     def name(self) -> str:
