@@ -44,6 +44,25 @@ def _commit(root: Path) -> None:
     git("commit", "--quiet", "--all", "--message=Upgrade Flux", at=root)
 
 
+def _stage(root: Path) -> None:
+    _change(root)
+    git("add", _FILE, at=root)
+
+
+def _forget(root: Path) -> None:
+    git("rm", "--quiet", "--cached", _FILE, at=root)
+    git("commit", "--quiet", "--message=Remove Flux", at=root)
+    git("push", "--quiet", "origin", "main", at=root)
+
+
+def _compress(root: Path) -> None:
+    git("update-index", "--index-version=4", at=root)
+
+
+def _begin_again(root: Path) -> None:
+    (root / ".git" / "index").write_bytes(b"")
+
+
 def _detach(root: Path) -> None:
     git("checkout", "--quiet", "--detach", at=root)
     _change(root)
@@ -65,6 +84,17 @@ def test_a_change_that_is_not_merged_is_noticed(act: Callable[[Path], None], fol
 def test_a_checkout_without_such_a_change_needs_no_git(act: Callable[[Path], None], checkout: Path) -> None:
     act(checkout)
     assert not may_be_unmerged(str(checkout), _FILE, "main")
+
+
+@pytest.mark.parametrize("act", [_stage, _forget, _compress, _begin_again])
+def test_what_the_index_does_not_tell_is_left_to_git(act: Callable[[Path], None], checkout: Path) -> None:
+    act(checkout)
+    assert may_be_unmerged(str(checkout), _FILE, "main")
+
+
+def test_a_new_clone_needs_no_git(checkout: Path, tmp_path: Path) -> None:
+    git("clone", "--quiet", checkout.parent / "origin.git", tmp_path / "clone")
+    assert not may_be_unmerged(str(tmp_path / "clone"), _FILE, "main")
 
 
 def test_a_directory_without_git_has_no_changes(tmp_path: Path) -> None:

@@ -93,6 +93,11 @@ def _newest_on_a_branch(laptop: Laptop) -> None:
     laptop.commit()
 
 
+def _staged(laptop: Laptop) -> None:
+    laptop.run("flux-upgrade upgrade --approve=2.9")
+    git("add", "--all", at=laptop.checkout)
+
+
 SCENARIOS = {
     "removed API versions": Scenario("v2.2.3", _OLD),
     "removed API versions, migrated with the upgrade": Scenario(
@@ -108,6 +113,7 @@ SCENARIOS = {
     "the newest release, not committed": Scenario(
         "v2.8.8", begin=lambda laptop: laptop.run("flux-upgrade upgrade --approve=2.9")
     ),
+    "the newest release, staged": Scenario("v2.8.8", begin=_staged),
     "the newest release on a branch that is not merged": Scenario("v2.8.8", begin=_newest_on_a_branch),
     "minors that are approved together": Scenario(
         "v2.3.0", begin=lambda laptop: laptop.run("flux-upgrade upgrade --approve=2.7 --approve=2.9")

@@ -14,6 +14,7 @@ from flux_upgrade.adapters.local.files import MAX_FILE, read_if_readable
 
 _HEADER = b"DIRC\0\0\0"
 _WITH_WHOLE_PATHS = (2, 3)  # Versions of the index
+_TREE, _NO_TREE = b"TREE", b"\0-1 "
 _LONGEST = 0xFFF  # Length of a path in the flags of an entry
 _TIME, _SIZE = 8, 36  # Offsets in an entry
 _PATHS = (62, 64, 74, 76)  # Offsets of the path: with SHA-1 or SHA-256, with or without extended flags
@@ -22,8 +23,7 @@ _PATHS = (62, 64, 74, 76)  # Offsets of the path: with SHA-1 or SHA-256, with or
 def may_be_unmerged(root: str, path: str, followed: str) -> bool:
     """Return whether the checkout may be ahead of the branch that Flux follows.
 
-    ``followed``: its name; empty if it is unknown. False for a detached checkout, for a change that is only in the
-    index, and for an index of another version.
+    ``followed``: its name; empty if it is unknown. False for a detached checkout. True if the index does not tell.
     """
     branch = branch_of(root)
     if not branch:
@@ -33,17 +33,24 @@ def may_be_unmerged(root: str, path: str, followed: str) -> bool:
         return True
     index = read_if_readable(os.path.join(git_folders(root)[0], "index"), MAX_FILE)
     with suppress(OSError):
-        return _differs(index, path, os.stat(os.path.join(root, path)))
-    return False
+        return _is_staged(index) or _differs(index, path, os.stat(os.path.join(root, path)))
+    return True
+
+
+def _is_staged(index: bytes) -> bool:
+    """Return whether the index may have changes that no commit has: as long as it has none, Git keeps its tree."""
+    _, extension, tree = index.rpartition(_TREE)
+    # Behind the length is the root: an empty path, and how many entries are in its tree.
+    return not extension or tree[4:].startswith(_NO_TREE)
 
 
 def _differs(index: bytes, path: str, now: os.stat_result) -> bool:
     if not index.startswith(_HEADER) or index[len(_HEADER)] not in _WITH_WHOLE_PATHS:
-        return False
+        return True
     name = os.fsencode(path)
     entry = index.find(_flags(name) + name + b"\0")
     if entry < 0:
-        return False
+        return True  # Git does not know the file, or it is in another repository
     # The path is behind the flags, which are behind the oid: any of the offsets that is a file's entry counts.
     starts = [entry + 2 - offset for offset in _PATHS]
     then = [(_numbers(index, start + _TIME, 2), _numbers(index, start + _SIZE, 1)) for start in starts if start > 0]
