@@ -136,19 +136,17 @@ class PinnedArtifacts:
         if found.stored is not None:
             is_signed = self._ports.registry.is_signed(found.stored.digest, pulled.tags)
             named = RebasedArtifact(found.tag, found.stored.digest, remarks, is_signed, _manifests(pulled, decided))
-            named = named._replace(out_of_reach=out_of_reach)
-            return _Rebased(named, pulled, None)
+            return _Rebased(named._replace(out_of_reach=out_of_reach), pulled, None)
         made = make(pulled, found, self._ports)
         named = RebasedArtifact(found.tag, made.stored.digest, remarks, manifests=_manifests(pulled, decided))
-        named = named._replace(out_of_reach=out_of_reach)
-        return _Rebased(named, pulled, made)
+        return _Rebased(named._replace(out_of_reach=out_of_reach), pulled, made)
 
 
 def _takes_steps(plan: Plan, hold: Hold) -> bool:
     """Return whether only the number of steps is in the way of a release."""
     impact = plan.impact_of(hold)
-    path = impact.upgrade_path if impact is not None else ()
-    return hold.reason is HoldReason.BLOCKED_BY_API_REMOVAL and path[:1] not in ((), (hold.target,))
+    is_blocked = hold.reason is HoldReason.BLOCKED_BY_API_REMOVAL
+    return is_blocked and impact is not None and impact.takes_steps_to(hold.target)
 
 
 def _manifests(pulled: Pulled, upgrade: Upgrade) -> tuple[bytes, bytes] | None:

@@ -116,6 +116,10 @@ class Assessment(NamedTuple):
     absent_crds: tuple[str, ...] = ()  # Names of the CRDs that something else than the manifest has to apply
     identical_to: Version = NO_VERSION  # An older release that has the same files as the target; empty: none is known
 
+    def takes_steps_to(self, target: Version) -> bool:
+        """Return whether the way to a release begins with another one."""
+        return bool(self.upgrade_path) and self.upgrade_path[0] != target
+
     @property
     def has_to_migrate(self) -> bool:
         """Whether `flux migrate` has to run before the merge, because of managed fields."""

@@ -169,7 +169,7 @@ def _out_of_reach(upgrade: Upgrade, impact: Assessment, terms: Terms) -> Iterato
     target = upgrade.target
     if not terms.governance.multi_step:
         return
-    if impact.upgrade_path and impact.upgrade_path[0] != target:
+    if impact.takes_steps_to(target):
         first = impact.upgrade_path[0]
         if impact.base is not None and impact.base.is_ahead_of(first):
             yield step_pending(upgrade.bump, impact.upgrade_path, impact.base, is_asked=bool(terms.to))

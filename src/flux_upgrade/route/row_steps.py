@@ -82,7 +82,8 @@ def _of_upgrade(row: Row, upgrade: Upgrade, pulls: Pulls) -> Iterator[Step]:
 def _of_hold(row: Row, hold: Hold, planned: frozenset[str]) -> Iterator[Step]:
     impact = row.plan.impact_of(hold)
     pending = row.plan.impacts.get(hold.bump_kind) if hold.reason is HoldReason.STEP_PENDING else None
-    if impact is not None and _is_stepwise(hold, impact):
+    is_blocked = hold.reason is HoldReason.BLOCKED_BY_API_REMOVAL
+    if is_blocked and impact is not None and impact.takes_steps_to(hold.target):  # A user asked for this release
         first = impact.upgrade_path[0]
         has_first = f"the files have {first}"
         yield Step(Stage.APPROVE, Task.UPGRADE_TO, f"Upgrade to {first} first", afterwards=has_first, argument=first)
@@ -153,9 +154,10 @@ def _is_usable(options: InstallOptions | None) -> TypeGuard[InstallOptions]:
 
 
 def _unblock(row: Row, hold: Hold) -> Iterator[Step]:
-    proof = row.plan.pin.proof if row.plan.pin.is_manifest else None
-    if proof is not None and proof.hint == before_flux_2.BY_CLI and _is_usable(proof.options):
-        yield from _from_flux_0(row, proof.options)
+    pin = row.plan.pin
+    options = pin.proof.options if pin.is_manifest and before_flux_2.leads_to_first(pin.stated_version) else None
+    if _is_usable(options):
+        yield from _from_flux_0(row, options)
         return
     sentence = capitalized((hold.hint or hold.reason.remedy).rstrip("."))
     place = row.name if row.plan.pin.is_manifest else row.plan.pin.place(row.plan.path)
@@ -195,8 +197,3 @@ def _approval(row: Row, steps: Iterable[Step]) -> Step:
         has_migrated = None
     step = Step(Stage.APPROVE, Task.APPROVE, f"Approve Flux {approval}", afterwards=f"Flux {approval} is approved")
     return step._replace(argument=argument, has_migrated=has_migrated)
-
-
-def _is_stepwise(hold: Hold, impact: Assessment) -> bool:
-    """Return whether a release was asked for that several steps lead to."""
-    return hold.reason is HoldReason.BLOCKED_BY_API_REMOVAL and impact.upgrade_path[:1] not in ((), (hold.target,))

@@ -69,7 +69,6 @@ class Need(StrEnum):
     STEP = "step"  # The steps before, of the same clusters
     MERGE = "merge"
     RECONCILIATION = "reconciliation"
-    APPROVAL = "approval"
     DATE = "date"
 
 

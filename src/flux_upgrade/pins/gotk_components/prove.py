@@ -174,7 +174,7 @@ class Candidates:
         return [*older, *reversed([tag for tag in of_minor if tag > version][-_MOST_BODIES:])]
 
     def _require(self, version: str) -> None:
-        if re.match(r"v?0\.", version) and not re.match(r"v?0\.0\.0-", version):
+        if before_flux_2.is_older(version):
             raise UnsupportedRelease(before_flux_2.older(version), hint=before_flux_2.BY_CLI)
         if not _TAG.fullmatch(version):
             raise UnsupportedRelease(
