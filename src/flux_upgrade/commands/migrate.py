@@ -35,7 +35,9 @@ def _next_steps(options: ApiUsesOptions, found: ApiUsesReport, environment: Envi
 
     moves = [each for each in found.uses.moves if each.use.path in found.moved]
     lefts = [use for use in found.breaking if isinstance(use, Left)]
-    steps = tuple(after_migration(found.assessed.target, moves, lefts, found.assessed.running))
+    assessed = found.assessed
+    has_flux = bool(assessed.running or assessed.unknown or assessed.unverified or assessed.unasked)
+    steps = tuple(after_migration(assessed.target, moves, lefts, assessed.running, has_flux=has_flux))
     source, root = options.release_source, found.repository
     flags = (f"--release-source={source}",) if source != DEFAULT_SOURCE else ()
     commands = Commands(() if root == "." else (root,), flags)

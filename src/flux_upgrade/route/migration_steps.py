@@ -133,11 +133,12 @@ def _merged(merge: str, it: str, target: str, moves: Sequence[Move], releases: I
 
 
 def after_migration(
-    target: str, moves: Sequence[Move], lefts: Sequence[Left], releases: Sequence[str]
+    target: str, moves: Sequence[Move], lefts: Sequence[Left], releases: Sequence[str], *, has_flux: bool = True
 ) -> Iterator[Step]:
     """Yield what follows once manifests are migrated.
 
-    ``lefts``: the uses that were not. ``releases``: those that the clusters run.
+    ``lefts``: the uses that were not. ``releases``: those that the clusters run. ``has_flux`` false: no file installs
+    Flux, so that there is nothing to plan.
     """
     manual = [left for left in lefts if not left.after]
     if manual:
@@ -148,6 +149,5 @@ def after_migration(
     plan = f"Plan the upgrade to {target}"
     if late:
         plan = f"Plan the upgrades: the clusters at {enumeration(late)} come first"
-    if not releases:
-        return  # The release is elsewhere, such as in an artifact, and so is its plan
-    yield Step(Stage.THEN, Task.PLAN, plan, needs=(Need.RECONCILIATION,), afterwards="the next step is planned")
+    if has_flux:
+        yield Step(Stage.THEN, Task.PLAN, plan, needs=(Need.RECONCILIATION,), afterwards="the next step is planned")
