@@ -37,12 +37,9 @@ def plan_report(
         from flux_upgrade.report.plans import plans_json, plans_text  # late: the overview needs neither
 
         if options.json:
-            from flux_upgrade.report.overview import overview
             from flux_upgrade.report.route_json import route_value
 
-            pulls: Pulls | None = {} if options.pull_request else None
-            unmerged = unmerged_in(inventory, options.path) if pulls is None else lambda _: {}
-            found = overview(plans, inventory.reported_only, pulls=pulls, unmerged=unmerged)
+            found = _found(inventory, plans, options, pulls={} if options.pull_request else None)
             steps = route_value(found.route, _commands(options, environment).typed)
             void = (*inventory.void, *([unseen] if unseen else []))
             return plans_json(plans, inventory.reported_only, void, steps)
@@ -111,12 +108,23 @@ def _overview(  # noqa: PLR0913 what is shown, where, and what came of it
 ) -> str:
     if options.output.is_quiet:
         return ""
-    from flux_upgrade.report.overview import overview  # late: details and JSON are reports of their own
-
     details = () if states else ("plan",) if states is None else ("upgrade", "--dry-run")
-    unmerged = unmerged_in(inventory, options.path) if pulls is None else lambda _: {}
-    found = overview(plans, inventory.reported_only, states=states, pulls=pulls, unmerged=unmerged)
-    return _text(found, options, environment, details, done)
+    return _text(_found(inventory, plans, options, states, pulls), options, environment, details, done)
+
+
+def _found(
+    inventory: Inventory,
+    plans: Sequence[UpdateGroupPlan],
+    options: UpgradeOptions,
+    states: Mapping[tuple[str, int], State] | None = None,
+    pulls: Pulls | None = None,
+) -> Overview:
+    from flux_upgrade.report.overview import overview  # late: details are a report of their own
+
+    if pulls is not None:
+        return overview(plans, inventory.reported_only, states=states, pulls=pulls)
+    unmerged = unmerged_in(inventory, options.path)
+    return overview(plans, inventory.reported_only, states=states, unmerged=unmerged)
 
 
 def _text(
